@@ -7,6 +7,7 @@ listing order. All amounts are integers in bytes.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -67,9 +68,23 @@ class FamilyState(_Frozen):
     then_run: tuple[int, ...] = ()
 
 
+def family_digest(states: Iterable[FamilyState]) -> str:
+    """SHA-256 of the states, 64 hexadecimal digits. Per state one line `parent|run|then|then_run` in ASCII.
+
+    `parent` is empty for None; ops are decimal, separated by commas; every line ends in a line feed.
+    """
+    digest = hashlib.sha256()
+    for state in states:
+        parent = "" if state.parent is None else str(state.parent)
+        run, then_run = (",".join(map(str, ops)) for ops in (state.run, state.then_run))
+        digest.update(f"{parent}|{run}|{state.then}|{then_run}\n".encode("ascii"))
+    return digest.hexdigest()
+
+
 class SearchWitness(_Frozen):
     """A closed family of states, first the empty one, none of them complete (design, sections 3 and 4).
 
+    `count` is their number, `digest` their `family_digest`.
     `states` is None when the family is past the size limit: then `count` and `digest` say what was exhausted, and a
     checker has to search for itself.
     """

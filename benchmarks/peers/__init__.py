@@ -1,0 +1,1 @@
+"""What a user would take instead of this library, each working on the same `Graph` values."""

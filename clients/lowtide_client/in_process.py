@@ -1,0 +1,111 @@
+"""The solver in this process, behind the same four questions a server answers."""
+
+from __future__ import annotations
+
+from asyncio import CancelledError, to_thread
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from lowtide_client.background import BackgroundCall
+from lowtide_client.certificate_shelf import CertificateShelf
+from lowtide_client.inputs import GraphSource, read_certificate, read_graph
+
+if TYPE_CHECKING:
+    from lowtide.answers import EvaluateAnswer, ScheduleAnswer, VerifyAnswer
+    from lowtide.certificate import Certificate
+    from lowtide.schedule import CancelToken
+
+    from lowtide_client.inputs import CertificateSource
+
+
+class InProcess:
+    """Answers while the caller waits; any number of threads may ask at once."""
+
+    def __init__(self) -> None:
+        self._shelf = CertificateShelf()
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+    def schedule(self, graph: GraphSource, time_limit_seconds: float | None) -> ScheduleAnswer:
+        """The best order. Ctrl-C stops the solve: the kernel would not notice it on the calling thread."""
+        from lowtide.schedule import CancelToken
+
+        cancel = CancelToken()
+        call = BackgroundCall(lambda: self.solve(graph, time_limit_seconds, cancel))
+        try:
+            return call.result()
+        except BaseException:
+            cancel.cancel()
+            call.wait()
+            raise
+
+    def solve(
+        self, graph: GraphSource, time_limit_seconds: float | None, cancel: CancelToken
+    ) -> ScheduleAnswer:
+        """The best order, on the calling thread; once cancelled, the best so far."""
+        from lowtide.answer_builder import schedule_answer
+        from lowtide.build import build_graph
+        from lowtide.schedule import Limits, schedule
+
+        built = build_graph(read_graph(graph))
+        limits = Limits() if time_limit_seconds is None else Limits(time_seconds=time_limit_seconds)
+        solved = schedule(built, limits, cancel=cancel)
+        answer = schedule_answer(built, solved, cached=False)
+        self._shelf.put(answer.certificate_id, solved.certificate)
+        return answer
+
+    def evaluate(self, graph: GraphSource, order: Sequence[str] | None) -> EvaluateAnswer:
+        """The memory profile of an order; of the given one when None."""
+        from lowtide.answer_builder import evaluate_answer
+        from lowtide.build import build_graph
+        from lowtide.memory import evaluate, order_from_names
+
+        built = build_graph(read_graph(graph))
+        indices = range(len(built.ops)) if order is None else order_from_names(built, order)
+        return evaluate_answer(built, evaluate(built, indices))
+
+    def verify(self, graph: GraphSource, certificate: CertificateSource) -> VerifyAnswer:
+        """The independent checker's verdict."""
+        from lowtide.checker import check
+
+        return check(read_graph(graph), read_certificate(certificate))
+
+    def certificate(self, certificate_id: str) -> Certificate:
+        """A certificate made by this object."""
+        return self._shelf.get(certificate_id)
+
+
+class AsyncInProcess:
+    """The same for asyncio: each call runs on a thread, and the kernel leaves the interpreter to others."""
+
+    def __init__(self) -> None:
+        self._solver = InProcess()
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+    async def schedule(
+        self, graph: GraphSource, time_limit_seconds: float | None
+    ) -> ScheduleAnswer:
+        """The best order. Cancelling the task stops the solve within milliseconds."""
+        from lowtide.schedule import CancelToken
+
+        cancel = CancelToken()
+        try:
+            return await to_thread(self._solver.solve, graph, time_limit_seconds, cancel)
+        except CancelledError:
+            cancel.cancel()
+            raise
+
+    async def evaluate(self, graph: GraphSource, order: Sequence[str] | None) -> EvaluateAnswer:
+        """The memory profile of an order; of the given one when None."""
+        return await to_thread(self._solver.evaluate, graph, order)
+
+    async def verify(self, graph: GraphSource, certificate: CertificateSource) -> VerifyAnswer:
+        """The independent checker's verdict. A cancelled check runs on unheard, to its own time limit at most."""
+        return await to_thread(self._solver.verify, graph, certificate)
+
+    async def certificate(self, certificate_id: str) -> Certificate:
+        """A certificate made by this object."""
+        return self._solver.certificate(certificate_id)

@@ -1,0 +1,1 @@
+"""The certificates, kept in SQLite."""

@@ -1,0 +1,28 @@
+"""How this service talks to SQLite: write-ahead log, bounded waiting, one statement one transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from sqlalchemy import URL, Engine, create_engine, event
+from sqlalchemy.pool import ConnectionPoolEntry
+
+
+def open_engine(database_path: Path, busy_seconds: float) -> Engine:
+    """An engine on the file (created when missing), in autocommit: each statement is atomic by itself.
+
+    The write-ahead log lets readers go on while another process writes, and survives a crash of any of them.
+    NORMAL synchronisation may lose the last certificates to a power cut, never the database.
+    """
+    url = URL.create("sqlite", database=str(database_path))
+    engine = create_engine(
+        url, isolation_level="AUTOCOMMIT", connect_args={"timeout": busy_seconds}
+    )
+
+    @event.listens_for(engine, "connect")
+    def _configure(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
+        connection.execute("PRAGMA journal_mode = WAL").close()
+        connection.execute("PRAGMA synchronous = NORMAL").close()
+
+    return engine

@@ -1,0 +1,190 @@
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "trap.hpp"
+
+namespace lowtide {
+
+ReverseTrap::ReverseTrap(const Problem& problem)
+    : problem_(problem), cut_(problem), lower_(problem), upper_(problem), side_(problem.op_count(), Side::kLower),
+      live_(problem.storage_count()), open_exits_(problem.op_count()), exits_(problem.op_count()),
+      is_queued_(problem.op_count(), 0), successors_left_(problem.op_count(), 0) {}
+
+void ReverseTrap::start_at_the_end() {
+  State end(problem_);
+  for (Index op = 0; op < problem_.op_count(); ++op) end.run(op);
+  lower_ = end;
+  upper_ = end;
+  free_.clear();
+  live_.clear();
+  open_exits_.clear();
+  fresh_.clear();
+  again_.clear();
+  std::ranges::fill(is_queued_, 0);
+  std::ranges::fill(side_, Side::kLower);
+  for (Index storage = 0; storage < problem_.storage_count(); ++storage) {
+    if (end.is_live(storage)) live_.insert(storage);
+  }
+  for (Index op = problem_.op_count() - 1; op >= 0; --op) {
+    successors_left_[op] = static_cast<Index>(problem_.successors()[op].size());
+    if (successors_left_[op] > 0) continue;
+    open_exits_.insert(op);
+    fresh_.push_back(op);
+  }
+}
+
+bool ReverseTrap::stalls(Bytes threshold, Control& control) {
+  start_at_the_end();
+  return !close(threshold, control);
+}
+
+bool ReverseTrap::close(Bytes threshold, Control& control) {
+  while (lower_.done_count() > 0) {
+    Index op = kNoOp;
+    if (!fresh_.empty()) {
+      op = fresh_.front();
+      fresh_.pop_front();
+    } else if (!again_.empty()) {
+      op = again_.front();
+      again_.pop_front();
+      is_queued_[op] = 0;
+    } else {
+      return false;
+    }
+    control.check();
+    if (is_cheap(op, threshold, false, control)) absorb(op, control);
+  }
+  return true;
+}
+
+// The exit itself and its free descendants lie outside U for its cut.
+void ReverseTrap::paint_descendants(Index op) {
+  painted_.clear();
+  auto paint_successors = [this](Index of) {
+    for (Index successor : problem_.successors()[of]) {
+      if (side_[successor] != Side::kFree) continue;
+      side_[successor] = Side::kOutside;
+      painted_.push_back(successor);
+    }
+  };
+  paint_successors(op);
+  for (std::size_t head = 0; head < painted_.size(); ++head) paint_successors(painted_[head]);
+}
+
+void ReverseTrap::unpaint() {
+  for (Index op : painted_) side_[op] = Side::kFree;
+}
+
+bool ReverseTrap::is_cheap(Index op, Bytes threshold, bool exact, Control& control) {
+  Exit& exit = exits_[op];
+  exit.sources.clear();
+  exit.exact = exact;
+  exit.value = std::numeric_limits<Bytes>::max();
+  paint_descendants(op);
+  side_[op] = Side::kOutside;
+  bool cheap = false;
+  for (const auto& mode : problem_.modes(op)) {
+    const Bytes working_set = problem_.working_set(op, mode);
+    const Bytes enough = exact ? std::numeric_limits<Bytes>::max() : std::max<Bytes>(threshold - working_set, 0);
+    const Bytes idle = cut_.least_idle_bytes(side_, op, mode, live_.items(), enough, !exact, control);
+    exit.value = std::min(exit.value, working_set + idle);
+    cut_.source_creators(exit.sources);
+    if (exit.value < threshold && !exact) {
+      cheap = true;
+      break;
+    }
+  }
+  side_[op] = Side::kLower;
+  unpaint();
+  return cheap;
+}
+
+void ReverseTrap::take_back_lower(Index op) {
+  lower_.undo(op);
+  for (Index storage : problem_.creates()[op]) live_.erase(storage);
+  for (Index storage : problem_.touches()[op]) {
+    if (lower_.is_live(storage)) live_.insert(storage);
+  }
+}
+
+void ReverseTrap::absorb(Index op, Control& control) {
+  open_exits_.erase(op);
+  take_back_lower(op);
+  side_[op] = Side::kFree;
+  free_.push_back(op);
+  for (Index predecessor : problem_.predecessors()[op]) {
+    if (--successors_left_[predecessor] > 0) continue;
+    open_exits_.insert(predecessor);
+    fresh_.push_back(predecessor);
+  }
+  // A blocked exit whose flow started at this op has to find another way for it.
+  for (Index other : open_exits_.items()) {
+    if (is_queued_[other] != 0) continue;
+    if (std::ranges::find(exits_[other].sources, op) == exits_[other].sources.end()) continue;
+    is_queued_[other] = 1;
+    again_.push_back(other);
+  }
+  // N moves if some downset without the new op has no more live bytes than N.
+  paint_descendants(op);
+  side_[op] = Side::kOutside;
+  painted_.push_back(op);
+  const Bytes upper_live = upper_.live_bytes() - problem_.pinned_bytes();
+  const Bytes least = cut_.least_idle_bytes(side_, kNoOp, {}, live_.items(), upper_live + 1, false, control);
+  if (least > upper_live) {
+    unpaint();
+    return;
+  }
+  std::vector<Index> still_free;
+  for (Index other : free_) {
+    if (side_[other] == Side::kFree) still_free.push_back(other);
+  }
+  const std::vector<Index> inside = cut_.smallest_minimiser(still_free);
+  unpaint();
+  std::vector<Index> outside = std::move(free_);
+  free_ = inside;
+  for (Index kept : inside) side_[kept] = Side::kLower;  // for a moment, to tell them apart
+  std::erase_if(outside, [this](Index other) { return side_[other] == Side::kLower; });
+  for (Index kept : inside) side_[kept] = Side::kFree;
+  std::ranges::sort(outside, std::greater<>());
+  for (Index other : outside) {
+    side_[other] = Side::kOutside;
+    upper_.undo(other);
+  }
+}
+
+Bytes ReverseTrap::bound(Control& control) {
+  Bytes least = std::numeric_limits<Bytes>::max();
+  for (Index op : open_exits_.items()) {
+    if (!exits_[op].exact) is_cheap(op, 0, true, control);
+    least = std::min(least, exits_[op].value);
+  }
+  return least;
+}
+
+std::vector<Index> ReverseTrap::trap() const {
+  std::vector<Index> ops;
+  for (Index op = 0; op < problem_.op_count(); ++op) {
+    if (!lower_.contains(op)) ops.push_back(op);
+  }
+  return ops;
+}
+
+TrapBound ReverseTrap::best(Bytes floor, Bytes enough, Control& control) {
+  TrapBound best{floor, {}};
+  Bytes threshold = floor + 1;
+  start_at_the_end();
+  while (!close(threshold, control)) {
+    best = {bound(control), trap()};
+    if (best.bound >= enough) break;
+    threshold = best.bound + 1;
+    for (Index op : open_exits_.items()) {
+      if (exits_[op].value >= threshold) continue;
+      is_queued_[op] = 1;
+      again_.push_back(op);
+    }
+  }
+  return best;
+}
+
+}  // namespace lowtide

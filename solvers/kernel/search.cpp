@@ -1,0 +1,225 @@
+#include "search.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+namespace lowtide {
+
+Search::Search(const Problem& problem, Bytes threshold, SearchLimits limits, Control& control)
+    : problem_(problem), threshold_(threshold), limits_(limits), control_(control), state_(problem),
+      set_(problem.op_count()), ready_(problem.op_count()), cut_(problem), trap_(problem),
+      least_rejected_(std::numeric_limits<Bytes>::max()), rank_(problem.op_count(), 0) {
+  for (Index op = 0; op < problem.op_count(); ++op) {
+    if (state_.is_ready(op)) ready_.insert(op);
+  }
+}
+
+void Search::run_op(Index op) {
+  if (state_.step_cost(op) > threshold_) throw std::logic_error("a step above the threshold: this is a fault of the kernel");
+  ready_.erase(op);
+  state_.run(op, [this](Index ready) { ready_.insert(ready); });
+  set_.insert(op);
+  order_.push_back(op);
+}
+
+void Search::undo_to(Index order_length) {
+  while (static_cast<Index>(order_.size()) > order_length) {
+    const Index op = order_.back();
+    order_.pop_back();
+    for (Index successor : problem_.successors()[op]) ready_.erase(successor);
+    ready_.insert(op);
+    state_.undo(op);
+    set_.erase(op);
+  }
+}
+
+Index Search::node_here() {
+  const auto [entry, is_new] = node_of_.try_emplace(set_, static_cast<Index>(nodes_.size()));
+  if (is_new) {
+    nodes_.push_back(Node{set_, false, Continuation::kBranch, {}, {}});
+    bytes_held_ += static_cast<std::int64_t>(2 * set_.bytes_held() + sizeof(Node) + 64);
+  }
+  return entry->second;
+}
+
+void Search::close(Index node, const std::vector<Index>& committed) {
+  nodes_[node].closed = true;
+  for (Index other : committed) nodes_[other].closed = true;
+}
+
+// Ops that do not grow the live bytes and fit: each is a safe commit of its own.
+bool Search::run_safe_ops(std::vector<Index>& run) {
+  for (bool moved = true; moved;) {
+    moved = false;
+    Index safe = kNoOp;
+    for (Index op : ready_.items()) {
+      if (state_.growth(op) > 0 || state_.step_cost(op) > threshold_) continue;
+      if (safe == kNoOp || op < safe) safe = op;
+    }
+    if (safe != kNoOp) {
+      run_op(safe);
+      run.push_back(safe);
+      moved = true;
+    }
+  }
+  return !run.empty();
+}
+
+std::optional<std::size_t> Search::frame_to_jump_to() const {
+  for (std::size_t at = 0; at < stack_.size(); ++at) {
+    if (stack_[at].live_bytes >= state_.live_bytes()) return at;
+  }
+  return std::nullopt;
+}
+
+std::vector<Index> Search::commit_run(const Frame& from) {
+  std::vector<Side> side(problem_.op_count(), Side::kOutside);
+  const std::vector<Index> path(order_.begin() + from.order_length, order_.end());
+  for (Index op : order_) side[op] = Side::kLower;
+  for (Index op : path) side[op] = Side::kFree;
+  std::vector<Index> sources;
+  for (Index storage = 0; storage < problem_.storage_count(); ++storage) {
+    const Index creator = problem_.creator(storage);
+    if (creator < 0 || side[creator] == Side::kLower) sources.push_back(storage);
+  }
+  cut_.least_idle_bytes(side, kNoOp, {}, sources, std::numeric_limits<Bytes>::max(), false, control_);
+  const std::vector<Index> inside = cut_.largest_minimiser(path);
+  for (Index op : inside) side[op] = Side::kLower;
+  std::vector<Index> run;
+  for (Index op : path) {
+    if (side[op] == Side::kLower) run.push_back(op);
+  }
+  return run;
+}
+
+std::vector<Index> Search::sorted_branches(Node& node) {
+  // Ops in the order in which the trap closure absorbed them: it is an execution, relaxed.
+  const auto absorbed = trap_.absorbed();
+  const Index last = static_cast<Index>(absorbed.size());
+  for (Index op : ready_.items()) rank_[op] = last;
+  for (Index at = 0; at < last; ++at) rank_[absorbed[at]] = at;
+  std::vector<Index> branches;
+  for (Index op : ready_.items()) {
+    const Bytes cost = state_.step_cost(op);
+    if (cost <= threshold_) {
+      branches.push_back(op);
+    } else {
+      least_rejected_ = std::min(least_rejected_, cost);
+    }
+  }
+  std::ranges::sort(branches, [&](Index a, Index b) { return std::pair(rank_[a], a) < std::pair(rank_[b], b); });
+  node.then = Continuation::kBranch;
+  node.then_run.clear();
+  node.next.clear();
+  return branches;
+}
+
+bool Search::arrive(std::vector<Index> committed, Index order_length_before) {
+  while (true) {
+    control_.check(static_cast<std::uint32_t>(ready_.items().size()));
+    Index node = node_here();
+    std::vector<Index> safe_run;
+    if (!nodes_[node].closed && run_safe_ops(safe_run)) {
+      const Index target = node_here();
+      nodes_[node].then = Continuation::kCommit;
+      nodes_[node].then_run = std::move(safe_run);
+      nodes_[node].next = {{kNoOp, target}};
+      committed.push_back(node);
+      node = target;
+    }
+    if (nodes_[node].closed) {
+      close(node, committed);
+      undo_to(order_length_before);
+      return false;
+    }
+    if (state_.is_complete()) return true;
+    if (const auto jump = frame_to_jump_to()) {
+      Frame& frame = stack_[*jump];
+      std::vector<Index> run = commit_run(frame);
+      undo_to(frame.order_length);
+      for (Index op : run) run_op(op);
+      const Index target = node_here();
+      Node& from = nodes_[frame.node];
+      from.then = Continuation::kCommit;
+      from.then_run = std::move(run);
+      from.next = {{kNoOp, target}};
+      committed = std::move(frame.committed);
+      committed.push_back(frame.node);
+      order_length_before = *jump == 0 ? 0 : stack_[*jump - 1].order_length;
+      stack_.resize(*jump);
+      continue;
+    }
+    if (trap_.stalls(state_, threshold_ + 1, &milestones_, control_)) {
+      least_rejected_ = std::min(least_rejected_, trap_.bound(control_));
+      nodes_[node].then = Continuation::kDead;
+      nodes_[node].then_run = trap_.trap();
+      nodes_[node].next.clear();
+      close(node, committed);
+      bytes_held_ += static_cast<std::int64_t>(nodes_[node].then_run.size() * sizeof(Index));
+      undo_to(order_length_before);
+      return false;
+    }
+    stack_.push_back(Frame{node, static_cast<Index>(order_.size()), state_.live_bytes(), std::move(committed),
+                           sorted_branches(nodes_[node]), 0});
+    return false;
+  }
+}
+
+SearchResult Search::run() {
+  SearchResult result{SearchStatus::kExhausted, {}, 0, {}, 0};
+  bool found = arrive({}, 0);
+  while (!found && !stack_.empty()) {
+    if (static_cast<std::int64_t>(nodes_.size()) > limits_.max_states || bytes_held_ > limits_.max_bytes) {
+      result.status = SearchStatus::kStateLimit;
+      break;
+    }
+    Frame& frame = stack_.back();
+    if (frame.next_branch == frame.branches.size()) {
+      close(frame.node, frame.committed);
+      stack_.pop_back();
+      undo_to(stack_.empty() ? 0 : stack_.back().order_length);
+      continue;
+    }
+    const Index op = frame.branches[frame.next_branch++];
+    const Index from = frame.node;
+    const Index length = frame.order_length;
+    run_op(op);
+    const Index child = node_here();
+    nodes_[from].next.emplace_back(op, child);
+    found = arrive({}, length);
+  }
+  result.states = static_cast<std::int64_t>(nodes_.size());
+  if (found) {
+    result.status = SearchStatus::kFound;
+    result.order = std::move(order_);
+  } else if (result.status == SearchStatus::kExhausted) {
+    result.lower_bound = least_rejected_;
+    result.family = family();
+  }
+  return result;
+}
+
+// Only what the closed root leads to: states abandoned by a backjump are left out.
+std::vector<FamilyState> Search::family() const {
+  std::vector<FamilyState> states;
+  std::vector<Index> place(nodes_.size(), -1);
+  std::vector<Index> queue;
+  auto add = [&](Index node, Index parent, std::vector<Index> run) {
+    if (place[node] >= 0) return;
+    place[node] = static_cast<Index>(states.size());
+    states.push_back({parent, std::move(run), nodes_[node].then, nodes_[node].then_run});
+    queue.push_back(node);
+  };
+  add(node_of_.at(OpSet(problem_.op_count())), -1, {});
+  for (std::size_t head = 0; head < queue.size(); ++head) {
+    const Node& node = nodes_[queue[head]];
+    for (const auto& [op, next] : node.next) {
+      add(next, static_cast<Index>(head), node.then == Continuation::kCommit ? node.then_run : std::vector<Index>{op});
+    }
+  }
+  return states;
+}
+
+}  // namespace lowtide

@@ -1,0 +1,98 @@
+// Exact search over downsets at one threshold (design, section 3): depth first, safe commits, backjumping, pruning by traps.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "bits.hpp"
+#include "control.hpp"
+#include "cut.hpp"
+#include "problem.hpp"
+#include "state.hpp"
+#include "trap.hpp"
+
+namespace lowtide {
+
+enum class Continuation : std::uint8_t { kBranch, kCommit, kDead };
+
+// One state of a closed family: the state of `parent` plus `run` (lowtide/certificate.py, FamilyState).
+struct FamilyState {
+  Index parent;
+  std::vector<Index> run;
+  Continuation then;
+  std::vector<Index> then_run;
+};
+
+enum class SearchStatus : std::uint8_t { kFound, kExhausted, kStateLimit };
+
+struct SearchResult {
+  SearchStatus status;
+  std::vector<Index> order;          // kFound: a complete order whose peak is at most the threshold
+  Bytes lower_bound = 0;             // kExhausted: above the threshold; no order has a lower peak
+  std::vector<FamilyState> family;   // kExhausted: the closed family that shows it
+  std::int64_t states = 0;
+};
+
+struct SearchLimits {
+  std::int64_t max_states;
+  std::int64_t max_bytes;  // of what the table of states holds
+};
+
+class Search {
+ public:
+  Search(const Problem& problem, Bytes threshold, SearchLimits limits, Control& control);
+  SearchResult run();
+
+ private:
+  struct Node {
+    OpSet set;
+    bool closed = false;  // nothing within the threshold continues from here
+    Continuation then = Continuation::kBranch;
+    std::vector<Index> then_run;                       // ops
+    std::vector<std::pair<Index, Index>> next;         // (op, node) per branch; (kNoOp, node) for a commit
+  };
+
+  struct Frame {
+    Index node;
+    Index order_length;             // of the prefix that reaches this state
+    Bytes live_bytes;
+    std::vector<Index> committed;   // nodes that commit to this one
+    std::vector<Index> branches;
+    std::size_t next_branch = 0;
+  };
+
+  void run_op(Index op);
+  void undo_to(Index order_length);
+  Index node_here();
+  // Deals with the state just reached; pushes a frame when it has to be branched on.
+  // `committed` are nodes that commit to it. Returns true when an order is complete.
+  bool arrive(std::vector<Index> committed, Index order_length_before);
+  bool run_safe_ops(std::vector<Index>& run);
+  std::optional<std::size_t> frame_to_jump_to() const;
+  // Replaces the frame by a commit to the largest state of least live bytes between it and the current state.
+  std::vector<Index> commit_run(const Frame& from);
+  void close(Index node, const std::vector<Index>& committed);
+  std::vector<Index> sorted_branches(Node& node);
+  std::vector<FamilyState> family() const;
+
+  const Problem& problem_;
+  Bytes threshold_;
+  SearchLimits limits_;
+  Control& control_;
+  State state_;
+  OpSet set_;
+  IndexSet ready_;
+  std::vector<Index> order_;
+  MinCut cut_;
+  ForwardTrap trap_;
+  Milestones milestones_;
+  std::vector<Node> nodes_;
+  std::unordered_map<OpSet, Index, OpSetHash> node_of_;
+  std::vector<Frame> stack_;
+  Bytes least_rejected_;
+  std::int64_t bytes_held_ = 0;
+  std::vector<Index> rank_;
+};
+
+}  // namespace lowtide

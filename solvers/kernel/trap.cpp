@@ -1,0 +1,233 @@
+#include "trap.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace lowtide {
+
+void IndexSet::clear() {
+  for (Index index : items_) place_[index] = -1;
+  items_.clear();
+}
+
+void IndexSet::insert(Index index) {
+  if (place_[index] >= 0) return;
+  place_[index] = static_cast<Index>(items_.size());
+  items_.push_back(index);
+}
+
+void IndexSet::erase(Index index) {
+  const Index place = place_[index];
+  if (place < 0) return;
+  items_[place] = items_.back();
+  place_[items_[place]] = place;
+  items_.pop_back();
+  place_[index] = -1;
+}
+
+ForwardTrap::ForwardTrap(const Problem& problem)
+    : problem_(problem), cut_(problem), lower_(problem), upper_(problem), side_(problem.op_count(), Side::kOutside),
+      live_(problem.storage_count()), lower_set_(problem.op_count()), open_exits_(problem.op_count()),
+      exits_(problem.op_count()), is_queued_(problem.op_count(), 0) {}
+
+void ForwardTrap::start_at(const State& start) {
+  lower_ = start;
+  upper_ = start;
+  free_.clear();
+  live_.clear();
+  lower_set_ = OpSet(problem_.op_count());
+  fresh_.clear();
+  again_.clear();
+  absorbed_.clear();
+  met_.clear();
+  start_count_ = start.done_count();
+  open_exits_.clear();
+  std::ranges::fill(is_queued_, 0);
+  for (Index storage = 0; storage < problem_.storage_count(); ++storage) {
+    if (start.is_live(storage)) live_.insert(storage);
+  }
+  for (Index op = 0; op < problem_.op_count(); ++op) {
+    side_[op] = start.contains(op) ? Side::kLower : Side::kOutside;
+    if (start.contains(op)) lower_set_.insert(op);
+    if (start.is_ready(op)) {
+      open_exits_.insert(op);
+      fresh_.push_back(op);
+    }
+  }
+}
+
+bool ForwardTrap::stalls(const State& start, Bytes threshold, Milestones* milestones, Control& control) {
+  start_at(start);
+  control.check(static_cast<std::uint32_t>(problem_.op_count()));
+  if (!close(threshold, milestones, control)) return true;
+  if (milestones != nullptr) milestones->insert(met_.begin(), met_.end());
+  return false;
+}
+
+bool ForwardTrap::close(Bytes threshold, Milestones* milestones, Control& control) {
+  while (!upper_.is_complete()) {
+    Index op = kNoOp;
+    if (!fresh_.empty()) {
+      op = fresh_.front();
+      fresh_.pop_front();
+    } else if (!again_.empty()) {
+      op = again_.front();
+      again_.pop_front();
+      is_queued_[op] = 0;
+    } else {
+      return false;
+    }
+    control.check();
+    if (!is_cheap(op, threshold, false, control)) continue;
+    absorb(op, control);
+    if (milestones != nullptr && free_.empty()) {
+      if (milestones->contains(lower_set_)) return true;
+      met_.push_back(lower_set_);
+    }
+  }
+  return true;
+}
+
+// Ancestors of an exit that are free belong to L for its cut; everything below M already does.
+void ForwardTrap::paint_ancestors(Index op) {
+  painted_.clear();
+  auto paint_predecessors = [this](Index of) {
+    for (Index predecessor : problem_.predecessors()[of]) {
+      if (side_[predecessor] != Side::kFree) continue;
+      side_[predecessor] = Side::kLower;
+      painted_.push_back(predecessor);
+    }
+  };
+  paint_predecessors(op);
+  for (std::size_t head = 0; head < painted_.size(); ++head) paint_predecessors(painted_[head]);
+  sources_.assign(live_.items().begin(), live_.items().end());
+  for (Index painted : painted_) {
+    for (Index storage : problem_.creates()[painted]) sources_.push_back(storage);
+  }
+}
+
+void ForwardTrap::unpaint() {
+  for (Index op : painted_) side_[op] = Side::kFree;
+}
+
+bool ForwardTrap::is_cheap(Index op, Bytes threshold, bool exact, Control& control) {
+  Exit& exit = exits_[op];
+  exit.sinks.clear();
+  exit.exact = exact;
+  if (free_.empty()) {
+    exit.value = lower_.step_cost(op);
+    if (exit.value < threshold) return true;
+  }
+  exit.value = std::numeric_limits<Bytes>::max();
+  paint_ancestors(op);
+  bool cheap = false;
+  for (const auto& mode : problem_.modes(op)) {
+    const Bytes working_set = problem_.working_set(op, mode);
+    const Bytes enough = exact ? std::numeric_limits<Bytes>::max() : std::max<Bytes>(threshold - working_set, 0);
+    const Bytes idle = cut_.least_idle_bytes(side_, op, mode, sources_, enough, !exact, control);
+    exit.value = std::min(exit.value, working_set + idle);
+    cut_.sink_ops(exit.sinks);
+    if (exit.value < threshold && !exact) {
+      cheap = true;
+      break;
+    }
+  }
+  unpaint();
+  return cheap;
+}
+
+void ForwardTrap::run_lower(Index op) {
+  lower_.run(op);
+  lower_set_.insert(op);
+  side_[op] = Side::kLower;
+  for (Index storage : problem_.touches()[op]) {
+    if (!lower_.is_live(storage)) live_.erase(storage);
+  }
+  for (Index storage : problem_.creates()[op]) {
+    if (lower_.is_live(storage)) live_.insert(storage);
+  }
+}
+
+void ForwardTrap::advance_lower(std::span<const Index> ops) {
+  std::vector<Index> ascending(ops.begin(), ops.end());
+  std::ranges::sort(ascending);
+  for (Index op : ascending) run_lower(op);
+  std::erase_if(free_, [this](Index op) { return side_[op] == Side::kLower; });
+}
+
+void ForwardTrap::absorb(Index op, Control& control) {
+  open_exits_.erase(op);
+  absorbed_.push_back(op);
+  upper_.run(op, [this](Index ready) {
+    open_exits_.insert(ready);
+    fresh_.push_back(ready);
+  });
+  // A blocked exit whose flow ended at this op has to find another way for it.
+  for (Index other : open_exits_.items()) {
+    if (is_queued_[other] != 0) continue;
+    if (std::ranges::find(exits_[other].sinks, op) == exits_[other].sinks.end()) continue;
+    is_queued_[other] = 1;
+    again_.push_back(other);
+  }
+  if (free_.empty()) {
+    if (lower_.growth(op) <= 0) {
+      run_lower(op);
+    } else {
+      side_[op] = Side::kFree;
+      free_.push_back(op);
+    }
+    return;
+  }
+  side_[op] = Side::kFree;
+  free_.push_back(op);
+  // M moves if some downset that holds the new op has no more live bytes than M.
+  paint_ancestors(op);
+  side_[op] = Side::kLower;
+  painted_.push_back(op);
+  for (Index storage : problem_.creates()[op]) sources_.push_back(storage);
+  const Bytes lower_live = lower_.live_bytes() - problem_.pinned_bytes();
+  const Bytes least = cut_.least_idle_bytes(side_, kNoOp, {}, sources_, lower_live + 1, false, control);
+  if (least > lower_live) {
+    unpaint();
+    return;
+  }
+  std::vector<Index> still_free;
+  for (Index other : free_) {
+    if (side_[other] == Side::kFree) still_free.push_back(other);
+  }
+  std::vector<Index> inside = cut_.largest_minimiser(still_free);
+  inside.insert(inside.end(), painted_.begin(), painted_.end());
+  unpaint();
+  advance_lower(inside);
+}
+
+Bytes ForwardTrap::bound(Control& control) {
+  Bytes least = std::numeric_limits<Bytes>::max();
+  for (Index op : open_exits_.items()) {
+    if (!exits_[op].exact) is_cheap(op, 0, true, control);
+    least = std::min(least, exits_[op].value);
+  }
+  return least;
+}
+
+std::vector<Index> ForwardTrap::trap() const { return {absorbed_.begin(), absorbed_.end()}; }
+
+TrapBound ForwardTrap::best(Bytes floor, Bytes enough, Control& control) {
+  TrapBound best{floor, {}};
+  Bytes threshold = floor + 1;
+  start_at(State(problem_));
+  while (!close(threshold, nullptr, control)) {
+    best = {bound(control), trap()};
+    if (best.bound >= enough) break;
+    threshold = best.bound + 1;
+    for (Index op : open_exits_.items()) {
+      if (exits_[op].value >= threshold) continue;
+      is_queued_[op] = 1;
+      again_.push_back(op);
+    }
+  }
+  return best;
+}
+
+}  // namespace lowtide

@@ -1,0 +1,50 @@
+"""Traps that start at a state: nothing leaves them within the threshold (design, sections 2 and 3)."""
+
+from __future__ import annotations
+
+from lowtide.checker.live_cut import LiveCut
+from lowtide.checker.model import Mode
+from lowtide.checker.refusal import Deadline
+from lowtide.checker.states import State, StateSpace, members
+
+
+class ExitCosts:
+    """Decides whether an exit is too dear, at every state between a start and a trap.
+
+    What was found too dear once stays so for later starts within the same trap: they leave fewer states to run from.
+    """
+
+    def __init__(self, space: StateSpace, threshold_bytes: int, deadline: Deadline) -> None:
+        self._space = space
+        self._threshold = threshold_bytes
+        self._deadline = deadline
+        self._dear_from: dict[tuple[int, int], list[int]] = {}
+
+    def is_too_dear(self, start: State, trap: int, exit_op: int) -> bool:
+        """Whether c(X, exit_op) > threshold for every downset X with start + ancestors of exit_op <= X <= trap.
+
+        `trap` is a downset that holds `start` and the predecessors of `exit_op`, but not `exit_op`.
+        """
+        self._deadline.check()
+        known = self._dear_from.setdefault((trap, exit_op), [])
+        if any(not earlier & ~start.done for earlier in known):
+            return True
+        lower = start.done | self._space.ancestors_outside(start.done, exit_op)
+        live = self._live_at(start, lower)
+        modes = self._space.model.modes[exit_op]
+        if not all(self._cut(exit_op, mode, lower, live, trap) for mode in modes):
+            return False
+        known.append(start.done)
+        return True
+
+    def _cut(self, exit_op: int, mode: Mode, lower: int, live: int, trap: int) -> bool:
+        cut = LiveCut(self._space, lower, live, trap, exit_op=exit_op, mode=mode)
+        return cut.reaches(self._threshold + 1, self._deadline)
+
+    def _live_at(self, start: State, upper: int) -> int:
+        live, done = start.live_bytes, start.done
+        for op in members(upper & ~done):
+            # Indices follow the given order, so ascending is an order in which they can run.
+            live += self._space.growth(done, op)
+            done |= 1 << op
+        return live

@@ -1,0 +1,142 @@
+"""Search witnesses without their states: the checker looks for an order within the threshold itself.
+
+Depth first over downsets. What is left out, and why nothing is missed, is proved in docs/certificates.md
+("Recomputation"); nothing here comes from the certificate except the threshold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lowtide.checker.dead_end import ExitCosts
+from lowtide.checker.growth import stalls
+from lowtide.checker.live_cut import LiveCut
+from lowtide.checker.model import Model
+from lowtide.checker.refusal import Deadline, Refusal
+from lowtide.checker.states import State, StateSpace
+
+_MAX_MEMO_BYTES = 512 * 2**20
+_BYTES_PER_MEMO_ENTRY = 150
+
+
+def refute_by_search(model: Model, threshold_bytes: int, deadline: Deadline) -> int:
+    """Shows that every order takes more than `threshold_bytes`; returns how many states that took.
+
+    Raises:
+        Refusal: `bound-refuted` if there is an order within the threshold, `recomputation-limit` if neither is
+            shown in time or in 512 MiB.
+    """
+    return _Search(model, threshold_bytes, deadline.named("recomputation-limit")).run()
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A state on the path, the ops that lead to it from the frame before, and the ops still to be tried."""
+
+    state: State
+    ran: list[int]
+    pending: list[int]
+
+
+class _Search:
+    """Every state in `_seen` is on the path or cannot be completed within the threshold."""
+
+    def __init__(self, model: Model, threshold_bytes: int, deadline: Deadline) -> None:
+        self._space = StateSpace(model)
+        self._threshold = threshold_bytes
+        self._deadline = deadline
+        self._exit_costs = ExitCosts(self._space, threshold_bytes, deadline)
+        self._max_seen = _MAX_MEMO_BYTES // (_BYTES_PER_MEMO_ENTRY + model.op_count // 7)
+        self._seen: set[int] = set()
+        self._path: list[_Frame] = []
+        self._visited = 0
+
+    def run(self) -> int:
+        self._enter(*self._settled(self._space.empty(), []))
+        while self._path:
+            self._deadline.check()
+            frame = self._path[-1]
+            if not frame.pending:
+                self._path.pop()
+                continue
+            op = frame.pending.pop()
+            child, ran = self._settled(self._space.after(frame.state, op), [op])
+            while child.done not in self._seen:
+                target = self._jump_back(child, ran)
+                if target is None:
+                    self._enter(child, ran)
+                    break
+                child, ran = target
+        return self._visited
+
+    def _enter(self, state: State, ran: list[int]) -> None:
+        """Puts a new state on the path, or notes that it is dead."""
+        space = self._space
+        if state.done == space.everything:
+            text = f"some order runs within {self._threshold} bytes"
+            raise Refusal("bound-refuted", text)
+        if len(self._seen) >= self._max_seen:
+            text = f"not decided within {self._max_seen} states"
+            raise Refusal("recomputation-limit", text)
+        self._visited += 1
+        self._seen.add(state.done)
+        if stalls(space, self._exit_costs, state, self._threshold):
+            return
+        affordable = [v for v in state.ready if space.step_cost(state, v) <= self._threshold]
+        # The last one is tried first: least growth, so that a falling path is met early.
+        affordable.sort(key=lambda v: (space.growth(state.done, v), v), reverse=True)
+        self._path.append(_Frame(state, ran, affordable))
+
+    def _settled(self, state: State, ran: list[int]) -> tuple[State, list[int]]:
+        """Runs every op at once that fits and does not add live bytes: each is a safe commit."""
+        space = self._space
+        waiting = list(state.ready)
+        while waiting:
+            op = waiting.pop()
+            if (
+                space.growth(state.done, op) <= 0
+                and space.step_cost(state, op) <= self._threshold
+            ):
+                state = space.after(state, op)
+                ran.append(op)
+                waiting = list(state.ready)
+        return state, ran
+
+    def _jump_back(self, state: State, ran: list[int]) -> tuple[State, list[int]] | None:
+        """Looks for a safe commit from an ancestor on the path to a state on the way here, and forgets its siblings.
+
+        Returns the state to go on with, or None if that is `state` itself.
+        """
+        depth = next(
+            (d for d, f in enumerate(self._path) if f.state.live_bytes >= state.live_bytes),
+            len(self._path),
+        )
+        if not any(frame.pending for frame in self._path[depth:]):
+            return None
+        ancestor = self._path[depth].state
+        cut = LiveCut(self._space, ancestor.done, ancestor.live_bytes, state.done)
+        target = cut.largest_minimiser(self._deadline)
+        way = [op for frame in self._path[depth + 1 :] for op in frame.ran] + ran
+        restricted = [op for op in way if target >> op & 1]
+        reached = self._run_within(ancestor, restricted)
+        if reached is None:
+            return None
+        for frame in self._path[depth:]:
+            if frame.state.done == target:
+                return None
+            frame.pending = []
+        if target == state.done:
+            return None
+        # States whose alternatives are given up are refuted only once the target is: forget them until then.
+        for frame in self._path[depth + 1 :]:
+            self._seen.discard(frame.state.done)
+        del self._path[depth + 1 :]
+        return self._settled(reached, restricted)
+
+    def _run_within(self, state: State, ops: list[int]) -> State | None:
+        """The state once the ops have run in this order, or None if one does not fit."""
+        for op in ops:
+            if self._space.step_cost(state, op) > self._threshold:
+                return None
+            state = self._space.after(state, op)
+        return state

@@ -1,0 +1,1 @@
+"""What the tests believe instead of the library: random graphs and brute force."""
