@@ -1,4 +1,4 @@
-"""The real server as a process of its own, for tests: started on a free port, ready when it says so."""
+"""The real server as a process of its own, for tests: on a free port, ready when it says so."""
 
 from __future__ import annotations
 

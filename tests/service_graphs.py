@@ -33,7 +33,7 @@ def chain(ops: int, size_bytes: int = 100) -> GraphDocument:
 
 
 def hard(ops: int, seed: int) -> GraphDocument:
-    """A random graph in which each op reads three of the sixty tensors before it: no search ends soon."""
+    """A random graph in which ops read three of the sixty tensors before: no search ends soon."""
     random_numbers = random.Random(seed)
     tensors = [{"name": "t0", "bytes": 1000}]
     listed_ops = []
@@ -53,7 +53,7 @@ def hard(ops: int, seed: int) -> GraphDocument:
 
 
 def renamed_and_shuffled(graph: GraphDocument, seed: int) -> tuple[GraphDocument, dict[str, str]]:
-    """The same graph with every name changed and its lists in another valid order; old op name -> new."""
+    """The same graph, renamed, its lists in another valid order; and old op name -> new."""
     random_numbers = random.Random(seed)
     tensor_names = {each["name"]: f"tensor {i}" for i, each in enumerate(graph["tensors"])}
     op_names = {each["name"]: f"op {i}" for i, each in enumerate(graph["ops"])}
@@ -90,7 +90,7 @@ def renamed_and_shuffled(graph: GraphDocument, seed: int) -> tuple[GraphDocument
 
 
 def _shuffled_order(graph: GraphDocument, random_numbers: random.Random) -> list[dict[str, Any]]:
-    """A random topological order; only for graphs without views, mutations and extra dependencies."""
+    """A random topological order; for graphs without views, mutations and extra dependencies."""
     assert not any("view_of" in each for each in graph["tensors"])
     assert not any(each.get("mutates") or each.get("after") for each in graph["ops"])
     made = set(graph["inputs"])

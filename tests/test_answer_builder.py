@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from lowtide.answer_builder import evaluate_answer
-from lowtide.answers import BindingStep, EvaluateAnswer, LiveTensor, Step
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from lowtide.answer_builder import evaluate_answer, schedule_answer
+from lowtide.answers import BindingStep, EvaluateAnswer, LiveTensor, ScheduleAnswer, Step
 from lowtide.build import build_graph
+from lowtide.certificate import Certificate, WorkingSetWitness
 from lowtide.memory import evaluate
 from lowtide.wire import FORMAT, parse_graph
+
+if TYPE_CHECKING:
+    from lowtide.schedule import Schedule
 
 
 def test_an_evaluate_answer_says_what_binds_the_peak() -> None:
@@ -63,3 +71,47 @@ def test_a_graph_without_ops_binds_nowhere() -> None:
     )
     answer = evaluate_answer(graph, evaluate(graph, ()))
     assert answer == EvaluateAnswer(peak_bytes=0, steps=(), binding=None)
+
+
+@pytest.mark.parametrize(("peak", "lower_bound", "gap"), [(40, 30, 0.25), (7, 7, 0.0), (0, 0, 0.0)])
+def test_a_schedule_answer_speaks_in_the_callers_names(
+    peak: int, lower_bound: int, gap: float
+) -> None:
+    ops: list[dict[str, object]] = [
+        {"name": name, "inputs": [], "outputs": []} for name in ("first", "second")
+    ]
+    graph = build_graph(
+        parse_graph({"format": FORMAT, "tensors": [], "ops": ops, "inputs": [], "outputs": []})
+    )
+    certificate = Certificate(
+        graph_hash="00",
+        status="FEASIBLE",
+        peak_bytes=peak,
+        lower_bound_bytes=lower_bound,
+        order=(0, 1),
+        witness=WorkingSetWitness(op=0),
+    )
+    schedule = SimpleNamespace(
+        status="FEASIBLE",
+        order=(1, 0),
+        peak_bytes=peak,
+        lower_bound_bytes=lower_bound,
+        given_order_peak_bytes=50,
+        certificate=certificate,
+        solve_seconds=1.5,
+        limit="states",
+    )
+    answer = schedule_answer(graph, cast("Schedule", schedule), cached=True)
+    assert answer == ScheduleAnswer(
+        status="FEASIBLE",
+        peak_bytes=peak,
+        lower_bound_bytes=lower_bound,
+        gap=gap,
+        given_order_peak_bytes=50,
+        order=("second", "first"),
+        proof="working-set",
+        certificate_id=certificate.identifier(),
+        cached=True,
+        solve_seconds=1.5,
+        limit="states",
+    )

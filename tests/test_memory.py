@@ -24,7 +24,7 @@ def graph_of(wire: Wire) -> Graph:
 
 
 def residual_block() -> Wire:
-    """x (10) -> wide: y (40) -> narrow: z (10); join adds x and z in place into out (8); `k` is kept."""
+    """x (10) -> wide: y (40) -> narrow: z (10); join makes out (8) in place of one; k kept."""
     return {
         "format": FORMAT,
         "tensors": [

@@ -70,7 +70,9 @@ def check_input_problem(
     return dict(found)
 
 
-@pytest.mark.parametrize("path", ["/", "/nothing", "/schedule/", "/certificates", "/jobs", "/certificates/..%2fetc"])
+@pytest.mark.parametrize(
+    "path", ["/", "/nothing", "/schedule/", "/certificates", "/jobs", "/certificates/..%2fetc"]
+)
 def test_unknown_paths(client: httpx.Client, path: str) -> None:
     document = check_problem(client.get(path), 404, "about:blank")
     assert document["detail"].startswith("Nothing is served at /")
@@ -176,7 +178,12 @@ def test_every_problem_of_a_graph_with_pointers_into_the_request(client: httpx.C
     with pytest.raises(GraphError) as caught:
         parse_graph(graph)
     expected = [
-        {"code": p.code, "pointer": f"/graph{p.pointer}", "message": p.message, "subject": p.subject}
+        {
+            "code": p.code,
+            "pointer": f"/graph{p.pointer}",
+            "message": p.message,
+            "subject": p.subject,
+        }
         for p in caught.value.problems
     ]
     assert len(expected) >= 4

@@ -1,4 +1,4 @@
-"""Settings: where they come from, what is refused, and that the handbook lists every one with its default."""
+"""Settings: where they come from, what is refused, and that the handbook lists every one."""
 
 from __future__ import annotations
 

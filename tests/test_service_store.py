@@ -181,7 +181,9 @@ def test_a_damaged_certificate_is_never_served(
     kept = solve(5, 5)
     store.put(kept, 1.0)
     with engine.connect() as connection:
-        connection.execute(text("UPDATE certificates SET certificate = :damage"), {"damage": damage})
+        connection.execute(
+            text("UPDATE certificates SET certificate = :damage"), {"damage": damage}
+        )
     assert store.candidates("graph", 1.0) == []
     assert store.text_of(kept.certificate_id) is None
 

@@ -1,4 +1,4 @@
-"""Worker processes that die, overrun, are given up or outlive their server: only their own request notices."""
+"""Worker processes that die, overrun, are given up or orphaned: nothing else notices."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ pytestmark = pytest.mark.skipif(
 HARD = hard(2000, seed=1)
 SECONDS = 30.0
 """How long anything may take that should happen soon; generous, because the machine may be busy."""
+BUSY_SECONDS = 0.4
+"""Processor time that shows a worker past reading the graph and past the short attempt."""
 
 
 @pytest.fixture
@@ -49,7 +51,7 @@ def long_solve(server: ServerProcess, time_limit_seconds: float = 60) -> Iterato
 
     with ThreadPoolExecutor(1) as executor:
         future = executor.submit(ask)
-        assert eventually(lambda: busiest(server, at_rest)[1] > 0.6, SECONDS)
+        assert eventually(lambda: busiest(server, at_rest)[1] > BUSY_SECONDS, SECONDS)
         yield future
 
 
@@ -86,7 +88,7 @@ def check_serves(server: ServerProcess, size_bytes: int) -> None:
         assert client.post("/verify", json=body).json()["accepted"] is True
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSEGV])
 def test_a_worker_that_dies_takes_one_request_with_it(
     database_path: Path, how: signal.Signals
 ) -> None:
@@ -120,9 +122,9 @@ def test_idle_workers_that_died_are_replaced(database_path: Path) -> None:
 
 def test_a_worker_that_does_not_stop_is_killed(database_path: Path) -> None:
     with running_server(
-        database_path, short_workers=1, long_workers=1, kill_grace_seconds=2
+        database_path, short_workers=1, long_workers=1, kill_grace_seconds=1.5
     ) as server:
-        with long_solve(server, time_limit_seconds=3) as future:
+        with long_solve(server, time_limit_seconds=2) as future:
             victim = busy_worker(server)
             os.kill(victim, signal.SIGSTOP)  # no deadline of its own can stop it now
             check_problem(future.result(SECONDS), 504, ":worker-overran")
@@ -142,7 +144,7 @@ def test_a_client_that_leaves_stops_its_solve(database_path: Path) -> None:
                 f"Content-Length: {len(body.content)}\r\n\r\n"
             )
             connection.sendall(head.encode() + body.content)
-            assert eventually(lambda: busiest(server, at_rest)[1] > 0.6, SECONDS)
+            assert eventually(lambda: busiest(server, at_rest)[1] > BUSY_SECONDS, SECONDS)
             worker = busy_worker(server)
         assert eventually(lambda: not is_alive(worker), SECONDS)
         check_serves(server, 16)
@@ -150,23 +152,25 @@ def test_a_client_that_leaves_stops_its_solve(database_path: Path) -> None:
 
 
 def test_cached_and_easy_answers_do_not_wait_behind_long_solves(database_path: Path) -> None:
-    with running_server(database_path, short_workers=1, long_workers=1, max_waiting=0) as server:
-        with server.client() as client:
-            assert client.post("/schedule", json={"graph": chain(9)}).status_code == 200
-            with long_solve(server) as future:
-                busy_worker(server)
-                cached = client.post("/schedule", json={"graph": chain(9)})
-                easy = client.post("/schedule", json={"graph": chain(10)})
-                profile = client.post("/evaluate", json={"graph": HARD})
-                assert [each.status_code for each in (cached, easy, profile)] == [200, 200, 200]
-                assert cached.json()["cached"]
-                assert not easy.json()["cached"]
-                refused = client.post("/schedule", json={"graph": hard(2000, seed=2)})
-                check_problem(refused, 503, ":overloaded")
-                assert int(refused.headers["retry-after"]) >= 1
-                assert not future.done()
-                os.kill(busy_worker(server), signal.SIGKILL)
-                check_problem(future.result(SECONDS), 500, ":worker-died")
+    with (
+        running_server(database_path, short_workers=1, long_workers=1, max_waiting=0) as server,
+        server.client() as client,
+    ):
+        assert client.post("/schedule", json={"graph": chain(9)}).status_code == 200
+        with long_solve(server) as future:
+            busy_worker(server)
+            cached = client.post("/schedule", json={"graph": chain(9)})
+            easy = client.post("/schedule", json={"graph": chain(10)})
+            profile = client.post("/evaluate", json={"graph": HARD})
+            assert [each.status_code for each in (cached, easy, profile)] == [200, 200, 200]
+            assert cached.json()["cached"]
+            assert not easy.json()["cached"]
+            refused = client.post("/schedule", json={"graph": hard(2000, seed=2)})
+            check_problem(refused, 503, ":overloaded")
+            assert int(refused.headers["retry-after"]) >= 1
+            assert not future.done()
+            os.kill(busy_worker(server), signal.SIGKILL)
+            check_problem(future.result(SECONDS), 500, ":worker-died")
 
 
 def test_too_many_requests_are_turned_away_before_their_bodies_are_read(
@@ -254,7 +258,7 @@ def test_a_stopped_server_leaves_no_process(database_path: Path) -> None:
 
 def test_running_requests_are_finished_before_a_stop(database_path: Path) -> None:
     with running_server(database_path, shutdown_seconds=30) as server:
-        with long_solve(server, time_limit_seconds=3) as future:
+        with long_solve(server, time_limit_seconds=2) as future:
             assert server.stop() == 0
             response = future.result(SECONDS)
         assert response.status_code == 200

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lowtide.wire import FORMAT, WireGraph, dump_graph, parse_graph
-from lowtide.wire_errors import MAX_REPORTED_PROBLEMS, GraphError, Problem
+from lowtide.wire_errors import MAX_COUNTED_PROBLEMS, MAX_REPORTED_PROBLEMS, GraphError, Problem
 from lowtide.wire_json import parse_json
 from pydantic import ValidationError
 
@@ -119,6 +119,26 @@ def test_many_problems_are_counted_not_listed() -> None:
     assert len(caught.value.problems) == MAX_REPORTED_PROBLEMS
     assert caught.value.omitted == 5000 - MAX_REPORTED_PROBLEMS
     assert str(caught.value).endswith("... and 4900 more problems")
+
+
+def test_nobody_looks_for_problems_without_end() -> None:
+    for broken in ({"/tensors": [0] * 50_000}, {"/ops/0/inputs": [str(i) for i in range(50_000)]}):
+        with pytest.raises(GraphError) as caught:
+            parse_graph(edited(small_graph(), broken))
+        assert len(caught.value.problems) == MAX_REPORTED_PROBLEMS
+        assert caught.value.omitted == MAX_COUNTED_PROBLEMS - MAX_REPORTED_PROBLEMS
+        assert str(caught.value).endswith("... and at least 9900 more problems")
+
+
+def test_a_pointer_stops_before_a_key_without_end() -> None:
+    document = edited(small_graph(), {"/ops/1/" + "k" * 1_000_000: 1})
+    assert problems_of(document) == [("unknown_field", "/ops/1", "b")]
+    inner = '{"k": 1, "k": 2}'
+    text = '{"a": {"' + "n" * 1_000_000 + '": [' + ", ".join([inner] * 1000) + "]}}"
+    with pytest.raises(GraphError) as caught:
+        parse_graph(text)
+    assert {(p.code, p.pointer) for p in caught.value.problems} == {("duplicate_key", "/a")}
+    assert caught.value.omitted == 900
 
 
 def test_an_unreadable_name_hides_nothing_and_adds_nothing() -> None:

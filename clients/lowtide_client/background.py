@@ -1,4 +1,4 @@
-"""A call on a thread of its own, so that the calling thread stays free to draw and to be interrupted."""
+"""A call on a thread of its own: the calling thread stays free to draw and to be interrupted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GraphBuilder: `lowtide.graph/1` in a few lines of Python, every mistake refused at its own line (docs/python.md)."""
+"""GraphBuilder: `lowtide.graph/1` in a few lines of Python (docs/python.md)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lowtide_client.handles import OpRef, TensorRef, View
 Out = tuple[str, int] | View
 """An output: its name and size in bytes, or a View of an existing tensor."""
 InPlace = TensorRef | tuple[str, TensorRef]
-"""An input whose memory an output may take over; with several outputs, the output's name comes first."""
+"""An input whose memory an output may take over; with several outputs, after the output's name."""
 
 Handle = TypeVar("Handle", TensorRef, OpRef)
 
@@ -25,11 +25,13 @@ __all__ = ["GraphBuilder", "InPlace", "OpRef", "Out", "TensorRef", "View"]
 class GraphBuilder:
     """Builds one graph, op by op, in the order the program has today.
 
-    Each call checks what it is given against everything before it: the line that is wrong is the line that raises.
-    Tensors and ops are named by the handles that earlier calls returned, so nothing can be misspelt, and an op
-    can only come after what it depends on.
+    Each call checks what it is given against everything before it: the line that is wrong is the
+        line that raises.
+    Tensors and ops are named by the handles that earlier calls returned, so nothing can be
+    misspelt, and an op can only come after what it depends on.
 
-    All methods raise GraphError for what the graph format forbids (the pointer says where it would stand) and
+    All methods raise GraphError for what the graph format forbids (the pointer says where it would
+    stand) and
     TypeError for an argument that is no handle.
     """
 
@@ -46,7 +48,7 @@ class GraphBuilder:
         self._total_cost = 0
 
     def input(self, name: str, size_bytes: int, *, pinned: bool = False) -> TensorRef:
-        """A graph input. It is freed after its last use, unless it is `pinned`: then the caller keeps it."""
+        """A graph input: freed after its last use, unless it is `pinned`: the caller keeps it."""
         self._check_new_names([name])
         tensor = check_tensor({"name": name, "bytes": _plain(size_bytes)}, len(self._tensors))
         self._check_total_bytes(tensor.bytes, self._next_tensor("bytes"), name)
@@ -57,8 +59,10 @@ class GraphBuilder:
         return TensorRef(name, tensor.bytes, None, None, pinned, self)
 
     def view(self, name: str, of: TensorRef) -> TensorRef:
-        """One more name for a tensor's storage that no op has to make. (For one that an op makes, see View.)"""
-        [base] = self._handles(f"view {_shown(name)}", [of], TensorRef, self._next_tensor("view_of"))
+        """One more name for a tensor's storage that no op has to make (else, see View)."""
+        [base] = self._handles(
+            f"view {_shown(name)}", [of], TensorRef, self._next_tensor("view_of")
+        )
         self._check_new_names([name])
         tensor = check_tensor({"name": name, "bytes": base.size_bytes}, len(self._tensors))
         self._add_tensors([tensor.model_copy(update={"view_of": base.name})])
@@ -133,8 +137,8 @@ class GraphBuilder:
             out: its only output.
             outs: its outputs, when there are several.
             in_place: inputs whose memory its output may take over when the op is their last user.
-            mutates: inputs it overwrites: whoever came before keeps seeing the old contents, whoever comes later
-                sees the new.
+            mutates: inputs it overwrites: whoever came before keeps seeing the old contents,
+                whoever comes later sees the new.
             after: ops it has to follow although it reads nothing of theirs.
             workspace_bytes: scratch it holds only while it runs.
             cost: multiply-accumulates, or any one unit.
@@ -203,8 +207,8 @@ class GraphBuilder:
         """The graph so far. Building goes on afterwards, if wanted.
 
         Raises:
-            GraphError: the in-place pairs of an op combine in too many ways (whether they count depends on
-                the graph's outputs, so only now can it be told).
+            GraphError: the in-place pairs of an op combine in too many ways (whether they count
+                depends on the graph's outputs, so only now can it be told).
         """
         return parse_graph(
             {
@@ -250,24 +254,26 @@ class GraphBuilder:
                 "(output name, input)"
             )
         if all(output != made["name"] for made in outputs):
-            message = f"{what}: {quoted(output)} is not an output of this op; a pair is (output, input)"
+            message = (
+                f"{what}: {quoted(output)} is not an output of this op; a pair is (output, input)"
+            )
             raise GraphError([Problem("in_place_output", message, place, output)])
         [checked] = self._handles(what, [taken], TensorRef, place)
         return output, checked
 
-    def _handles(
-        self, what: str, items: object, kind: type[Handle], place: str
-    ) -> list[Handle]:
+    def _handles(self, what: str, items: object, kind: type[Handle], place: str) -> list[Handle]:
         """The items, if all are handles of this kind and this builder."""
         handles = _listed(what, items)
         for handle in handles:
             if not isinstance(handle, kind):
                 raise TypeError(
-                    f"{what}: {_shown(handle)} is of type {type(handle).__name__}; pass {_WANTED[kind]}"
+                    f"{what}: {_shown(handle)} is of type {type(handle).__name__}; "
+                    f"pass {_WANTED[kind]}"
                 )
             if handle.owner is not self:
                 message = (
-                    f"{what}: {quoted(handle.name)} belongs to another GraphBuilder; use handles of this one"
+                    f"{what}: {quoted(handle.name)} belongs to another GraphBuilder; "
+                    "use handles of this one"
                 )
                 raise GraphError([Problem("foreign_handle", message, place, handle.name)])
         return handles
@@ -281,7 +287,7 @@ class GraphBuilder:
         return pointer_to("tensors", len(self._tensors), field)
 
     def _check_new_names(self, names: Sequence[object]) -> None:
-        """Raises GraphError for a tensor name that is taken; names that are none are left to the format."""
+        """Raises GraphError for a tensor name that is taken. What is no name the format refuses."""
         taken = dict.fromkeys(name for name in names if isinstance(name, str))
         for position, name in enumerate(names):
             if isinstance(name, str) and (name in self._tensors or name not in taken):
@@ -330,7 +336,7 @@ def _own_bytes(tensors: Sequence[WireTensor]) -> int:
 
 
 def _plain(value: object) -> object:
-    """Integers of other libraries (numpy's, say) as Python's own; anything else as it is, to be refused."""
+    """Integers of other libraries (numpy's, say) as Python's own; anything else as it is."""
     if isinstance(value, SupportsIndex) and not isinstance(value, bool):
         return index(value)
     return value

@@ -1,6 +1,7 @@
 """One tensor or op checked by itself, by the rules of the format and in their words.
 
-An op is put into the smallest graph that has everything it names: what `lowtide.wire` says of that graph is what it
+An op is put into the smallest graph that has everything it names: what `lowtide.wire` says of that
+graph is what it
 would say of the op in the whole one, apart from what depends on later lines.
 """
 
@@ -14,7 +15,8 @@ from lowtide.wire_errors import GraphError, Problem, pointer_to
 
 from lowtide_client.handles import OpRef, TensorRef
 
-# How in-place pairs combine depends on which tensors are graph outputs, which only the whole graph tells.
+# How in-place pairs combine depends on which tensors are graph outputs, which only the whole graph
+# tells.
 _DECIDED_LATER = "too_many_modes"
 
 
@@ -90,7 +92,7 @@ def _document(
     ops: Sequence[Mapping[str, object]],
     inputs: Sequence[str],
 ) -> dict[str, object]:
-    """A graph in which every existing tensor is a graph input: who makes it does not matter to a later op."""
+    """A graph whose existing tensors are inputs: who makes them does not matter to a later op."""
     return {"format": FORMAT, "tensors": tensors, "ops": ops, "inputs": inputs, "outputs": ()}
 
 

@@ -16,7 +16,7 @@ MAX_ENTRIES = 1_000_000
 
 
 class CertificateShelf:
-    """Keeps the last certificates put here; the newest one always. Safe to use from several threads."""
+    """Keeps the last certificates put here, the newest one always. Threads may share it."""
 
     def __init__(self, max_entries: int = MAX_ENTRIES) -> None:
         self._max_entries = max_entries

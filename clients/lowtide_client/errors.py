@@ -1,6 +1,7 @@
-"""What can go wrong beside bad input: the same errors in process and against a server (docs/python.md).
+"""What can go wrong beside bad input, in process and against a server (docs/python.md).
 
-Bad input raises what the library raises: `lowtide.wire_errors.GraphError` and `lowtide.memory.OrderError`.
+Bad input raises what the library raises: `lowtide.wire_errors.GraphError` and
+`lowtide.memory.OrderError`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class ServiceError(LowtideClientError):
     Attributes:
         status: HTTP status.
         title, detail, type: from the problem document; `type` is `about:blank` without one.
-        problems: what is wrong with the request, when the server said so; pointers into the request body.
+        problems: what is wrong with the request, when the server said so; pointers into the request
+            body.
     """
 
     def __init__(

@@ -1,6 +1,7 @@
 """Why nothing better exists, in words: the witness of a certificate, told about the caller's graph.
 
-The text is what the certificate says; whether it holds is for the checker to decide (`lowtide verify`).
+The text is what the certificate says; whether it holds is for the checker to decide (`lowtide
+verify`).
 """
 
 from __future__ import annotations
@@ -9,9 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from lowtide.certificate import END_OF_PROGRAM
-from lowtide.wire_errors import quoted
 
-from lowtide_client.wording import counted, exact, percentage
+from lowtide_client.wording import counted, exact, percentage, shown_name
 
 if TYPE_CHECKING:
     from lowtide.canonical import CanonicalForm
@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 
 _NAMED_OPS = 4
 _NAMED_STORAGES = 6
+_NAME_CHARACTERS = 60
 
 _LIMITS = {
     "time": (
-        "The time limit struck first. Give the search more time (`--time-limit`, `time_limit_seconds`) to "
-        "close the gap."
+        "The time limit struck first. Give the search more time (`--time-limit`, "
+        "`time_limit_seconds`) to close the gap."
     ),
     "states": (
-        "The search reached the number of states it may hold in memory, so more time alone does not help; "
-        "`lowtide.schedule.Limits(max_states=...)` allows more."
+        "The search reached the number of states it may hold in memory, so more time alone does "
+        "not help; `lowtide.schedule.Limits(max_states=...)` allows more."
     ),
     "cancelled": "The search was cancelled. Let it run on to close the gap.",
 }
@@ -43,21 +44,24 @@ class MisfitError(ValueError):
 def explain(
     graph: Graph, form: CanonicalForm, certificate: Certificate, limit: Limit | None
 ) -> str:
-    """What is proved about the best possible order of a graph, and how, as plain text in short paragraphs.
+    """What is proved about the best order of a graph, and how, as plain text in paragraphs.
 
     Args:
         form: the graph's canonical form, whose positions the certificate uses.
         limit: what stopped the search, if anything did.
 
     Raises:
-        MisfitError: the certificate names another graph, or ops and storages this one does not have.
+        MisfitError: the certificate names another graph, or ops and storages this one does not
+            have.
     """
     if certificate.graph_hash != form.graph_hash:
         raise MisfitError("the certificate is for another graph")
     try:
         proof = _Wording(graph, form, certificate.lower_bound_bytes).proof(certificate)
     except IndexError:
-        raise MisfitError("the certificate names ops or storages that the graph does not have") from None
+        raise MisfitError(
+            "the certificate names ops or storages that the graph does not have"
+        ) from None
     bound = certificate.lower_bound_bytes
     if certificate.status == "OPTIMAL":
         return f"No order of these ops peaks below {exact(bound)}. {proof}"
@@ -75,7 +79,7 @@ def explain(
 
 
 class _ExitCost(NamedTuple):
-    """What one exit needs: `own_bytes` for the op itself, `waiting_bytes` for what others still wait for."""
+    """What one exit needs: for the op itself, and for what other ops still wait for."""
 
     needed_bytes: int
     own_bytes: int
@@ -103,10 +107,7 @@ class _Wording:
         op = self._graph.ops[v]
         own = [(s, "reads") for s in op.touches] + [(s, "makes") for s in op.creates]
         own.sort(key=lambda each: -self._graph.storages[each[0]].size_bytes)
-        parts = [
-            f"{quoted(self._graph.storages[s].name)} ({exact(self._graph.storages[s].size_bytes)}, which it {verb})"
-            for s, verb in own[:_NAMED_STORAGES]
-        ]
+        parts = [self._storage(s, verb) for s, verb in own[:_NAMED_STORAGES]]
         if len(own) > _NAMED_STORAGES:
             parts.append(f"{counted(len(own) - _NAMED_STORAGES, 'smaller tensor')}")
         if op.workspace_bytes:
@@ -121,8 +122,8 @@ class _Wording:
         what = f": {_listed(parts)}" if parts else ""
         saving = " With what it can save in place already taken off." if op.in_place else ""
         return (
-            f"Op {self._named(v)} alone needs {exact(self._bound)} while it runs, wherever it stands in the "
-            f"order{what}.{saving}"
+            f"Op {self._named(v)} alone needs {exact(self._bound)} while it runs, wherever it "
+            f"stands in the order{what}.{saving}"
         )
 
     def _trap(self, witness: TrapWitness) -> str:
@@ -142,7 +143,7 @@ class _Wording:
             among = f"there {'is only one' if ways == 1 else f'are {ways:,}'} it can be"
         elif forward:
             where = (
-                f"Whatever the order, the program starts inside a set of {counted(len(trap), 'op')} "
+                f"Whatever the order, the program starts in a set of {counted(len(trap), 'op')} "
                 f"({self._some(trap)}) and at some point runs its first op outside that set"
             )
             among = _choice(ways)
@@ -159,7 +160,8 @@ class _Wording:
         name = f" is {self._named(cost.op)} and" if ways == 1 else ""
         waiting = (
             f": {exact(cost.own_bytes)} for what it reads, makes and uses itself, and "
-            f"{exact(cost.waiting_bytes)} for tensors that other ops still wait for, whichever ops ran before"
+            f"{exact(cost.waiting_bytes)} for tensors that other ops still wait for, whichever ops "
+            "ran before"
             if cost.waiting_bytes
             else ", all of it for what it reads, makes and uses itself"
         )
@@ -171,10 +173,11 @@ class _Wording:
             kept = "They are too many to list in the certificate; a check repeats the search."
         else:
             dead = sum(state.then == "dead" for state in witness.states)
-            kept = f"The certificate lists them all; {dead:,} of them are closed by a trap of their own."
+            kept = f"The certificate lists them all; {dead:,} of them are closed by a trap."
         return (
-            f"A search for an order below {exact(self._bound)} was run until nothing was left: it exhausted "
-            f"{states} (sets of ops already run), and from none of them can the program go on below that. {kept}"
+            f"A search for an order below {exact(self._bound)} was run until nothing was left: it "
+            f"exhausted {states} (sets of ops already run), and from none of them can the program "
+            f"go on below that. {kept}"
         )
 
     def _exit_cost(self, exit_: Exit, trap: set[int], *, forward: bool) -> _ExitCost:
@@ -197,7 +200,7 @@ class _Wording:
         return _ExitCost(own + waiting, own, waiting, v)
 
     def _touched_bytes(self, op: Op) -> int:
-        """The op's working set before any saving: its storages, its workspace, and pinned inputs it leaves alone."""
+        """The op's working set before any saving: pinned inputs it leaves alone are part of it."""
         touched = {*op.touches, *op.creates}
         return op.workspace_bytes + sum(
             storage.size_bytes
@@ -208,8 +211,12 @@ class _Wording:
     def _storage_bytes(self, position: int) -> int:
         return self._graph.storages[_at(self._form.storage_at, position)].size_bytes
 
+    def _storage(self, s: int, verb: str) -> str:
+        storage = self._graph.storages[s]
+        return f"{_quoted(storage.name)} ({exact(storage.size_bytes)}, which it {verb})"
+
     def _named(self, v: int) -> str:
-        return quoted(self._graph.ops[v].name)
+        return _quoted(self._graph.ops[v].name)
 
     def _some(self, ops: Iterable[int]) -> str:
         members = sorted(ops)
@@ -217,6 +224,10 @@ class _Wording:
         if len(members) > _NAMED_OPS:
             shown.append(f"{len(members) - _NAMED_OPS:,} more")
         return _listed(shown)
+
+
+def _quoted(name: str) -> str:
+    return f'"{shown_name(name, _NAME_CHARACTERS)}"'
 
 
 def _choice(ways: int) -> str:

@@ -22,7 +22,8 @@ class TensorRef:
         name: its name.
         size_bytes: the size of its storage.
         view_of: the tensor it is a view of, or None when it owns its storage.
-        maker: the op that makes it; None for a graph input, and for a view that exists as soon as its base does.
+        maker: the op that makes it; None for a graph input, and for a view that exists as soon as
+            its base does.
         is_pinned: a graph input that the caller keeps.
     """
 
@@ -47,7 +48,7 @@ class TensorRef:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """An output of an op that is one more name for an existing tensor's storage (reshape, slice, squeeze)."""
+    """An op's output that is one more name for an existing tensor's storage (reshape, slice)."""
 
     name: str
     of: TensorRef

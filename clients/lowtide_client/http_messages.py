@@ -43,7 +43,7 @@ def schedule_request(graph: WireGraph, time_limit_seconds: float | None) -> byte
 
 
 def evaluate_request(graph: WireGraph, order: Sequence[str] | None) -> bytes:
-    """Body of `POST /evaluate`. The order is looked at here, so that a wrong one fails as it does in process.
+    """Body of `POST /evaluate`. A wrong order fails here, as it does in process.
 
     Raises:
         lowtide.memory.OrderError: not an order of the graph.
@@ -66,7 +66,8 @@ def read_answer(reply: Reply, model: type[Model]) -> Model:
     """The answer in a response.
 
     Raises:
-        GraphError: the server finds the graph wrong (or larger than it takes); pointers into the graph.
+        GraphError: the server finds the graph wrong (or larger than it takes); pointers into the
+            graph.
         ServiceError: any other problem, or a response that is not Lowtide's.
     """
     if reply.status != HTTPStatus.OK:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from asyncio import CancelledError, to_thread
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from lowtide_client.inputs import GraphSource, read_certificate, read_graph
 if TYPE_CHECKING:
     from lowtide.answers import EvaluateAnswer, ScheduleAnswer, VerifyAnswer
     from lowtide.certificate import Certificate
-    from lowtide.schedule import CancelToken
+    from lowtide._kernel import CancelToken
 
     from lowtide_client.inputs import CertificateSource
 
@@ -28,8 +27,8 @@ class InProcess:
         """There is nothing to close."""
 
     def schedule(self, graph: GraphSource, time_limit_seconds: float | None) -> ScheduleAnswer:
-        """The best order. Ctrl-C stops the solve: the kernel would not notice it on the calling thread."""
-        from lowtide.schedule import CancelToken
+        """The best order. Ctrl-C stops the solve: inside the kernel it would go unnoticed."""
+        from lowtide._kernel import CancelToken
 
         cancel = CancelToken()
         call = BackgroundCall(lambda: self.solve(graph, time_limit_seconds, cancel))
@@ -74,38 +73,3 @@ class InProcess:
     def certificate(self, certificate_id: str) -> Certificate:
         """A certificate made by this object."""
         return self._shelf.get(certificate_id)
-
-
-class AsyncInProcess:
-    """The same for asyncio: each call runs on a thread, and the kernel leaves the interpreter to others."""
-
-    def __init__(self) -> None:
-        self._solver = InProcess()
-
-    async def close(self) -> None:
-        """There is nothing to close."""
-
-    async def schedule(
-        self, graph: GraphSource, time_limit_seconds: float | None
-    ) -> ScheduleAnswer:
-        """The best order. Cancelling the task stops the solve within milliseconds."""
-        from lowtide.schedule import CancelToken
-
-        cancel = CancelToken()
-        try:
-            return await to_thread(self._solver.solve, graph, time_limit_seconds, cancel)
-        except CancelledError:
-            cancel.cancel()
-            raise
-
-    async def evaluate(self, graph: GraphSource, order: Sequence[str] | None) -> EvaluateAnswer:
-        """The memory profile of an order; of the given one when None."""
-        return await to_thread(self._solver.evaluate, graph, order)
-
-    async def verify(self, graph: GraphSource, certificate: CertificateSource) -> VerifyAnswer:
-        """The independent checker's verdict. A cancelled check runs on unheard, to its own time limit at most."""
-        return await to_thread(self._solver.verify, graph, certificate)
-
-    async def certificate(self, certificate_id: str) -> Certificate:
-        """A certificate made by this object."""
-        return self._solver.certificate(certificate_id)

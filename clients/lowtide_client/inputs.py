@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lowtide.certificate import Certificate
 
 GraphSource = WireGraph | Mapping[str, object] | str | bytes | Path
-"""A graph; a dict of its JSON; JSON text; or the path of a file of JSON text. A `str` is text, never a path."""
+"""A graph; a dict of its JSON; JSON text; or the path of a file. A `str` is text, never a path."""
 
 if TYPE_CHECKING:
     CertificateSource = Certificate | Mapping[str, object] | str | bytes | Path

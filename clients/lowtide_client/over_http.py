@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from lowtide_client.inputs import CertificateSource
 
 _CONNECT_SECONDS = 5.0
-_CONNECT_RETRIES = 2  # of connections only: nothing has been sent yet, so no request is ever sent twice
+_CONNECT_RETRIES = (
+    2  # of connections only: nothing has been sent yet, so no request is ever sent twice
+)
 _JSON_HEADERS = {"Content-Type": "application/json"}
 
 
@@ -181,7 +183,8 @@ def _clear_errors(url: str, seconds: float) -> Iterator[None]:
         ) from error
     except httpx.TimeoutException as error:
         raise ServiceTimeoutError(
-            f"the server at {url} was silent for {seconds:g} seconds; it may be busy: try again later"
+            f"the server at {url} was silent for {seconds:g} seconds; it may be busy: "
+            "try again later"
         ) from error
     except httpx.HTTPError as error:
         reason = str(error) or type(error).__name__

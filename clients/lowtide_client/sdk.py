@@ -1,4 +1,4 @@
-"""`Lowtide` and `AsyncLowtide`: the same questions and typed answers in process and from a server (docs/python.md)."""
+"""`Lowtide` and `AsyncLowtide`: the same answers in process and from a server (docs/python.md)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from lowtide.answers import EvaluateAnswer, ScheduleAnswer, VerifyAnswer
     from lowtide.certificate import Certificate
 
-    from lowtide_client.in_process import AsyncInProcess, InProcess
+    from lowtide_client.in_process import InProcess
+    from lowtide_client.in_process_async import AsyncInProcess
     from lowtide_client.inputs import CertificateSource
     from lowtide_client.over_http import AsyncHttpServer, HttpServer
 
@@ -23,20 +24,21 @@ _WAIT_SECONDS = 300.0
 class Lowtide:
     """Orders with the lowest peak memory, and certificates for them.
 
-    `Lowtide()` solves in this process, `Lowtide("http://host:8000")` asks a server. Either way a graph may be a
-    WireGraph (what `GraphBuilder.build` returns), a dict, JSON text (`str` or `bytes`) or a `pathlib.Path`, and is
-    checked here before anything else. Any number of threads may share one object. It is a context manager;
-    leaving it closes the connections to the server.
+    `Lowtide()` solves in this process, `Lowtide("http://host:8000")` asks a server. Either way a
+    graph may be a WireGraph (what `GraphBuilder.build` returns), a dict, JSON text (`str` or
+    `bytes`) or a `pathlib.Path`, and is checked here before anything else. Any number of threads
+    may share one object. It is a context manager; leaving it closes the connections to the server.
 
     Every method raises GraphError for a graph that is wrong, and with a server ServiceError,
     ServiceConnectionError and ServiceTimeoutError.
     """
 
     def __init__(self, server: str | None = None, *, wait_seconds: float = _WAIT_SECONDS) -> None:
-        """`wait_seconds`: the longest silence of a server that is borne, on top of a request's time limit.
+        """`wait_seconds`: how long a server may be silent, on top of a request's time limit.
 
         Raises:
-            ValueError: `server` is not an http or https URL, or `wait_seconds` is not a positive number.
+            ValueError: `server` is not an http or https URL, or `wait_seconds` is not a positive
+                number.
         """
         _check_seconds("wait_seconds", wait_seconds)
         self._solver = _solver(server, wait_seconds)
@@ -47,7 +49,8 @@ class Lowtide:
         """The order with the lowest peak, or the best one found within the time limit.
 
         Args:
-            time_limit_seconds: when None, 60 in process; a server has its own default, and a largest value.
+            time_limit_seconds: when None, 60 in process; a server has its own default, and a
+                largest value.
 
         Raises:
             ValueError: the time limit is not a positive number.
@@ -64,7 +67,7 @@ class Lowtide:
         return self._solver.evaluate(graph, order)
 
     def verify(self, graph: GraphSource, certificate: CertificateSource) -> VerifyAnswer:
-        """The independent checker's verdict; `accepted` says whether the certificate holds for the graph.
+        """The independent checker's verdict; `accepted`: the certificate holds for the graph.
 
         Raises:
             CertificateError: not a certificate at all.
@@ -100,8 +103,9 @@ class Lowtide:
 class AsyncLowtide:
     """`Lowtide` for asyncio: the same methods, to be awaited, and the same errors.
 
-    In process, solves run on threads and the event loop stays free; cancelling the task of a `schedule` stops
-    its solve. With a server, cancelling closes the connection and the server stops.
+    In process, solves run on threads and the event loop stays free; cancelling the task of a
+    `schedule` stops its solve. With a server, cancelling closes the connection and the server
+    stops.
     """
 
     def __init__(self, server: str | None = None, *, wait_seconds: float = _WAIT_SECONDS) -> None:
@@ -146,7 +150,8 @@ class AsyncLowtide:
         await self.close()
 
 
-# Each way is loaded only when it is taken: the solver is not needed to ask a server, nor httpx to solve.
+# Each way is loaded only when it is taken: the solver is not needed to ask a server, nor httpx to
+# solve.
 def _solver(server: str | None, wait_seconds: float) -> InProcess | HttpServer:
     if server is None:
         from lowtide_client.in_process import InProcess
@@ -159,7 +164,7 @@ def _solver(server: str | None, wait_seconds: float) -> InProcess | HttpServer:
 
 def _async_solver(server: str | None, wait_seconds: float) -> AsyncInProcess | AsyncHttpServer:
     if server is None:
-        from lowtide_client.in_process import AsyncInProcess
+        from lowtide_client.in_process_async import AsyncInProcess
 
         return AsyncInProcess()
     from lowtide_client.over_http import AsyncHttpServer

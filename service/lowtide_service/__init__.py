@@ -1,1 +1,1 @@
-"""The HTTP service: schedules, evaluates and verifies graphs in worker processes and keeps every certificate."""
+"""The HTTP service: graphs are solved in worker processes, and every certificate is kept."""

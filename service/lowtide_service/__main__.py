@@ -1,8 +1,9 @@
-"""`python -m lowtide_service`: the server. Each worker process runs this file once more: keep it light."""
+"""`python -m lowtide_service`: the server. Each worker runs this file once more: keep it light."""
 
 from __future__ import annotations
 
 from os import PathLike
+from typing import Any
 
 
 def main(
@@ -19,7 +20,7 @@ def main(
     from lowtide_service.server import serve
     from lowtide_service.settings import Settings
 
-    given = {"host": host, "port": port, "database_path": database_path}
+    given: dict[str, Any] = {"host": host, "port": port, "database_path": database_path}
     serve(Settings(**{name: value for name, value in given.items() if value is not None}))
 
 

@@ -1,4 +1,4 @@
-"""One log line per request, and the number that ties it to a problem document. Never bodies or headers."""
+"""One log line per request, and its number, which problem documents repeat. Never contents."""
 
 from __future__ import annotations
 

@@ -2,44 +2,81 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 from lowtide.canonical import CanonicalForm
+from lowtide.checker import check
 from lowtide.graph import Graph
+from lowtide.graph_identity import graph_canonical_form
 from lowtide.memory import OrderError, evaluate
 from lowtide.schedule import Schedule
+from lowtide.wire import WireGraph
 
+from lowtide_service.labelled_graph import labelled_digest
 from lowtide_service.store.certificate_store import CertificateStore, StoredSolve
+
+_RECHECK_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class KnownGraph:
+    """A caller's graph with its identity: `form` names it up to hash, `digest` proves two the same."""
+
+    wire: WireGraph
+    graph: Graph
+
+    @cached_property
+    def form(self) -> CanonicalForm:
+        """Hash and canonical positions."""
+        return graph_canonical_form(self.graph)
+
+    @cached_property
+    def digest(self) -> str:
+        """The labelled digest."""
+        return labelled_digest(self.graph, self.form)
 
 
 def find_cached(
-    store: CertificateStore, graph: Graph, form: CanonicalForm, time_limit_seconds: float
+    store: CertificateStore, known: KnownGraph, time_limit_seconds: float
 ) -> tuple[Schedule | None, str | None]:
-    """The best stored answer that holds for this graph, and a line for the log about any that does not.
+    """The best stored answer that holds for this graph; a line for the log on any that does not.
 
     Raises:
         sqlalchemy.exc.SQLAlchemyError: the store does not answer.
     """
-    refuted = []
-    for stored in store.candidates(form.graph_hash, time_limit_seconds):
-        order = _order_that_holds(graph, form, stored)
-        if order is not None:
-            return _as_schedule(graph, stored, order), _warning(refuted)
+    refuted: list[str] = []
+    for stored in store.candidates(known.form.graph_hash, time_limit_seconds):
+        order = _order_that_holds(known, stored)
+        if order is not None and _bound_holds(known, stored):
+            return _as_schedule(known.graph, stored, order), _warning(refuted)
         refuted.append(stored.certificate_id)
     return None, _warning(refuted)
 
 
-def _order_that_holds(
-    graph: Graph, form: CanonicalForm, stored: StoredSolve
-) -> tuple[int, ...] | None:
+def _order_that_holds(known: KnownGraph, stored: StoredSolve) -> tuple[int, ...] | None:
     """The stored order on the caller's ops, if it is valid there and has the promised peak."""
     positions = stored.certificate.order
-    if sorted(positions) != list(range(len(graph.ops))):
+    if sorted(positions) != list(range(len(known.graph.ops))):
         return None
-    order = tuple(form.op_at[position] for position in positions)
+    order = tuple(known.form.op_at[position] for position in positions)
     try:
-        profile = evaluate(graph, order)
+        profile = evaluate(known.graph, order)
     except OrderError:
         return None
     return order if profile.peak_bytes == stored.certificate.peak_bytes else None
+
+
+def _bound_holds(known: KnownGraph, stored: StoredSolve) -> bool:
+    """Whether the stored bound is one of the caller's graph too.
+
+    Graphs of one hash need not be the same, and an order that fits both says nothing about what
+    else fits one of them. Equal digests prove them the same; otherwise the checker decides.
+    """
+    if stored.labelled_digest == known.digest:
+        return True
+    verdict = check(known.wire, stored.certificate, time_limit_seconds=_RECHECK_SECONDS)
+    return verdict.accepted
 
 
 def _as_schedule(graph: Graph, stored: StoredSolve, order: tuple[int, ...]) -> Schedule:
@@ -52,6 +89,7 @@ def _as_schedule(graph: Graph, stored: StoredSolve, order: tuple[int, ...]) -> S
         given_order_peak_bytes=evaluate(graph, range(len(graph.ops))).peak_bytes,
         certificate=certificate,
         solve_seconds=stored.solve_seconds,
+        kernel_seconds=stored.kernel_seconds,
         limit=stored.limit,
     )
 

@@ -1,4 +1,4 @@
-"""`python -m lowtide_service.healthcheck`: exit status 0 when the server of these settings is ready, 1 when not."""
+"""`python -m lowtide_service.healthcheck`: exit status 0 when the server is ready, 1 when not."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def _schedule_body(graph: Graph, solved: Schedule, *, cached: bool) -> bytes:
 def _look_up(
     store: CertificateStore, graph: Graph, time_limit_seconds: float
 ) -> tuple[Schedule | None, str | None]:
-    """A stored answer that holds for this graph, and a line for the log. A store that fails is a miss."""
+    """A stored answer that holds for this graph, a line for the log. Failing to look is a miss."""
     try:
         return find_cached(store, graph, canonical_form(graph), time_limit_seconds)
     except SQLAlchemyError as error:
@@ -131,7 +131,7 @@ def _look_up(
 
 
 def _keep(store: CertificateStore, solved: Schedule, time_limit_seconds: float) -> str | None:
-    """Stores a new certificate; a line for the log when that failed, because the answer stands anyway."""
+    """Stores a new certificate; a line for the log when that failed: the answer stands anyway."""
     if solved.limit == "cancelled":
         return None
     name = solved.certificate.identifier()

@@ -1,7 +1,7 @@
 """The worker processes: two lanes of them, so that quick answers never wait behind long solves.
 
-Processes come from `anyio.to_process`: each has pipes of its own, so one that dies takes one request
-with it, and the next request gets a new one.
+Processes come from `anyio.to_process`: each has pipes of its own, so one that dies takes one
+request with it, and the next request gets a new one.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable
-from typing import TypeVar, TypeVarTuple, Unpack
+from typing import TypeVar, TypeVarTuple
 
 import anyio
 from anyio import BrokenWorkerProcess, CapacityLimiter, get_cancelled_exc_class, to_process
@@ -48,8 +48,8 @@ class Lane:
     async def run(
         self,
         deadline_seconds: float,
-        function: Callable[[Unpack[Arguments]], Result],
-        *arguments: Unpack[Arguments],
+        function: Callable[[*Arguments], Result],
+        *arguments: *Arguments,
     ) -> Result:
         """Calls a function in a worker process as soon as it is this call's turn.
 
@@ -77,8 +77,8 @@ class Lane:
     async def _run_now(
         self,
         deadline_seconds: float,
-        function: Callable[[Unpack[Arguments]], Result],
-        *arguments: Unpack[Arguments],
+        function: Callable[[*Arguments], Result],
+        *arguments: *Arguments,
     ) -> Result:
         try:
             with anyio.fail_after(deadline_seconds):
@@ -97,9 +97,7 @@ class Lane:
         logger.warning("worker lost", extra={"lane": self._name, "how": how})
 
 
-async def run_in_worker(
-    function: Callable[[Unpack[Arguments]], Result], *arguments: Unpack[Arguments]
-) -> Result:
+async def run_in_worker(function: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
     """Calls a function in an idle worker process, or in a new one when all are busy.
 
     Raises:

@@ -34,7 +34,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure_logging(level: str) -> None:
-    """Sends everything of at least this level to standard error, uvicorn's and alembic's lines too."""
+    """Sends everything of at least this level to standard error, uvicorn's lines too."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=level, handlers=[handler], force=True)

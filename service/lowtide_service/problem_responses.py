@@ -1,4 +1,4 @@
-"""Everything that fails becomes a problem document: handlers for the application, entries for its docs."""
+"""Everything that fails becomes a problem document: the handlers, and entries for the docs."""
 
 from __future__ import annotations
 

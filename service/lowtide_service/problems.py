@@ -12,7 +12,7 @@ _TYPE_PREFIX = "urn:problem-type:lowtide:"
 
 
 class InputProblem(BaseModel):
-    """One thing wrong with a request: where (JSON pointer into the body) and with which op or tensor."""
+    """One thing wrong with a request: where (JSON pointer), and with which op or tensor."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -25,8 +25,8 @@ class InputProblem(BaseModel):
 class ProblemDocument(BaseModel):
     """The body of every answer that is not a success (RFC 9457).
 
-    `problems` is present when the request itself is wrong, `omitted` counts those left out of it; `instance`
-    is the request's number in the server's log.
+    `problems` is present when the request itself is wrong, `omitted` counts those left out of it;
+    `instance` is the request's number in the server's log.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -136,8 +136,8 @@ def worker_died() -> ServiceError:
         "worker-died",
         500,
         "The worker process died",
-        "The process working on this request ended before it had an answer, most likely for want of "
-        "memory; it has been replaced. Other requests are not affected.",
+        "The process working on this request ended before it had an answer, most likely for want "
+        "of memory; it has been replaced. Other requests are not affected.",
     )
 
 
@@ -158,7 +158,7 @@ def out_of_memory(worker_memory_bytes: int) -> ServiceError:
         "out-of-memory",
         500,
         "The worker process ran out of memory",
-        f"The work does not fit into the {worker_memory_bytes} bytes a worker of this server may use.",
+        f"The work does not fit into the {worker_memory_bytes} bytes a worker here may use.",
     )
 
 

@@ -20,7 +20,7 @@ Outcome = TypeVar("Outcome")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A success: the JSON of the answer, and a line for the log when something is amiss nevertheless."""
+    """A success: the answer as JSON, and a line for the log when something was amiss."""
 
     body: bytes
     warning: str | None = None
@@ -28,7 +28,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A failure: what the client is told, and what the server logs (a worker's own output goes nowhere)."""
+    """A failure: what the client is told, and what the server logs (workers cannot log)."""
 
     document: ProblemDocument
     traceback: str | None = None
@@ -37,11 +37,11 @@ class Refusal:
 def replying(
     job: Callable[Concatenate[WorkerConfig, Arguments], Outcome],
 ) -> Callable[Concatenate[WorkerConfig, Arguments], Outcome | Refusal]:
-    """The job with every way to fail turned into a Refusal, so that nothing but data crosses the pipe."""
+    """The job with every failure turned into a Refusal: nothing but data crosses the pipe."""
 
     @wraps(job)
     def reply(
-        config: WorkerConfig, *arguments: Arguments.args, **keywords: Arguments.kwargs
+        config: WorkerConfig, /, *arguments: Arguments.args, **keywords: Arguments.kwargs
     ) -> Outcome | Refusal:
         try:
             return job(config, *arguments, **keywords)

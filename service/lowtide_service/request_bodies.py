@@ -1,4 +1,4 @@
-"""Request bodies as they arrive from strangers: counted while streaming, timed, of one media type."""
+"""Request bodies as strangers send them: counted while streaming, timed, of one media type."""
 
 from __future__ import annotations
 

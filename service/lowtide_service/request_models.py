@@ -1,4 +1,4 @@
-"""The bodies of requests: the envelope around a graph, read strictly, with a pointer to everything wrong."""
+"""The bodies of requests: the envelope around a graph, read strictly, with pointers to errors."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class _Request(BaseModel):
 
 
 class ScheduleRequest(_Request):
-    """Which order of this graph's ops has the lowest peak? Seconds of search, excluding waiting."""
+    """Which order of the ops has the lowest peak? The time limit is on the search alone."""
 
     graph: _Document
     time_limit_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
 
 class EvaluateRequest(_Request):
-    """How much memory does this order (by op name; the given one when absent) need, step by step?"""
+    """How much memory does this order (by op name; absent: the given one) need, step by step?"""
 
     graph: _Document
     order: Annotated[tuple[str, ...], Strict(False), Field(fail_fast=True)] | None = None
@@ -133,11 +133,10 @@ def _described(
 def _steps_within(document: object, location: Sequence[str | int]) -> list[str | int]:
     """The location without the steps that pydantic adds to name a member of a union."""
     steps: list[str | int] = []
-    here = document
+    here: Any = document
     for place, step in enumerate(location):
-        if isinstance(here, Mapping) and step in here:
-            here = here[step]
-        elif isinstance(here, list) and isinstance(step, int) and step < len(here):
+        inside_list = isinstance(here, list) and isinstance(step, int) and step < len(here)
+        if inside_list or (isinstance(here, Mapping) and step in here):
             here = here[step]
         elif place < len(location) - 1:
             continue

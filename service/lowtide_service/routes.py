@@ -91,7 +91,7 @@ async def healthz() -> Response:
 
 @router.get("/readyz", response_model=dict[str, str], responses=documented(503))
 async def readyz(request: Request) -> Response:
-    """Requests can be served: workers are up (the server does not listen before) and the store answers."""
+    """Requests can be served: the store answers, and workers are up (or nobody would listen)."""
     try:
         await run_in_threadpool(_service(request).store.ping)
     except SQLAlchemyError:

@@ -31,9 +31,7 @@ Outcome = Answer | Refusal
 class Service:
     """Takes requests to workers and brings their answers back. Lives as long as the server."""
 
-    def __init__(
-        self, settings: Settings, store: CertificateStore, background: TaskGroup
-    ) -> None:
+    def __init__(self, settings: Settings, store: CertificateStore, background: TaskGroup) -> None:
         """`background` runs the replacement of lost workers."""
         self.store = store
         self._settings = settings

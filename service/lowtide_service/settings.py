@@ -1,4 +1,4 @@
-"""Everything an operator can set, from the environment (`LOWTIDE_...`) or from a caller (docs/service.md)."""
+"""Everything an operator can set, as `LOWTIDE_...` in the environment (docs/service.md)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class Settings(BaseSettings):
     database_path: Path = Field(
         Path("lowtide.sqlite3"), description="SQLite file that keeps the certificates."
     )
-    database_busy_seconds: Seconds = Field(5.0, description="How long a writer waits for another one."
+    database_busy_seconds: Seconds = Field(
+        5.0, description="How long a writer waits for another one."
     )
     cache_max_entries: int = Field(
         10_000, ge=1, description="Certificates kept; the least recently used go first."
@@ -47,11 +48,14 @@ class Settings(BaseSettings):
     body_seconds: Seconds = Field(30.0, description="How long a request body may take.")
     max_ops: int = Field(100_000, ge=1, description="Most ops in a graph.")
     max_tensors: int = Field(400_000, ge=1, description="Most tensors in a graph.")
-    default_time_limit_seconds: Seconds = Field(10.0, description="Time limit of a request that names none."
+    default_time_limit_seconds: Seconds = Field(
+        10.0, description="Time limit of a request that names none."
     )
-    max_time_limit_seconds: Seconds = Field(60.0, description="Largest time limit a request may ask for; more is refused."
+    max_time_limit_seconds: Seconds = Field(
+        60.0, description="Largest time limit a request may ask for; more is refused."
     )
-    verify_time_limit_seconds: Seconds = Field(60.0, description="Time a check of a certificate may take."
+    verify_time_limit_seconds: Seconds = Field(
+        60.0, description="Time a check of a certificate may take."
     )
 
     max_requests: int = Field(
@@ -66,13 +70,16 @@ class Settings(BaseSettings):
     max_waiting: int = Field(
         16, ge=0, description="Requests waiting for a long worker; more get a 503."
     )
-    short_solve_seconds: Seconds = Field(0.1, description="A solve longer than this moves to a long worker."
+    short_solve_seconds: Seconds = Field(
+        0.1, description="A solve longer than this moves to a long worker."
     )
     short_body_bytes: int = Field(
         MEBIBYTE, ge=0, description="A larger body goes to a long worker at once."
     )
     retry_after_seconds: int = Field(5, ge=1, description="Retry-After of a 503.")
-    kill_grace_seconds: Seconds = Field(20.0, description="Beyond its time limit, what a worker may take (reading the graph included) "
+    kill_grace_seconds: Seconds = Field(
+        20.0,
+        description="Beyond its time limit, what a worker may take (reading the graph included) "
         "before it is killed.",
     )
     worker_memory_bytes: int = Field(

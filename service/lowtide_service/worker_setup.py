@@ -1,4 +1,4 @@
-"""What a worker process does once, before its first job: limits, signals, and watching its parent."""
+"""What a worker process does once, before its first job: limits, signals, watching its parent."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def _limit_memory(memory_bytes: int) -> None:
 def _end_with_parent(server_process_id: int) -> None:
     """Ends this process when the server is gone, in the middle of a solve too.
 
-    An idle worker sees its input end; a busy one has to look. A server that is killed leaves no orphan that
-    burns a core until its time limit.
+    An idle worker sees its input end; a busy one has to look. So a server that is killed leaves no
+    orphan that burns a core until its time limit.
     """
 
     def watch() -> None:

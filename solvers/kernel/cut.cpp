@@ -63,7 +63,8 @@ Bytes MinCut::least_idle_bytes(std::span<const Side> side, Index exit, std::span
       value_ += capacity;
       return;
     }
-    for (std::size_t i = 0; i < users.size(); ++i) {
+    // The latest user outside takes it all: of them it is the least likely to come inside soon and spoil the flow.
+    for (std::size_t i = users.size(); i-- > 0;) {
       if (users[i] == exit_) continue;
       if (side_[users[i]] == Side::kOutside) {
         to_user_[begin + i] = capacity;
@@ -187,7 +188,7 @@ bool MinCut::augment(Control& control) {
       bool reaches_sink = problem_.is_output(node);
       const Index begin = problem_.users().begin_of(node);
       const auto users = problem_.users()[node];
-      for (std::size_t i = 0; i < users.size() && !reaches_sink; ++i) {
+      for (std::size_t i = users.size(); i-- > 0 && !reaches_sink;) {
         if (users[i] != exit_ && side_[users[i]] == Side::kOutside) {
           reaches_sink = true;
           sink_slot = static_cast<Index>(begin + i);

@@ -94,12 +94,11 @@ std::vector<Index> Search::commit_run(const Frame& from) {
   return run;
 }
 
-std::vector<Index> Search::sorted_branches(Node& node) {
-  // Ops in the order in which the trap closure absorbed them: it is an execution, relaxed.
-  const auto absorbed = trap_.absorbed();
-  const Index last = static_cast<Index>(absorbed.size());
-  for (Index op : ready_.items()) rank_[op] = last;
-  for (Index at = 0; at < last; ++at) rank_[absorbed[at]] = at;
+void Search::sort_by_plan(std::span<Index> branches) const {
+  std::ranges::sort(branches, [&](Index a, Index b) { return std::pair(rank_[a], a) < std::pair(rank_[b], b); });
+}
+
+std::vector<Index> Search::affordable_branches(Node& node) {
   std::vector<Index> branches;
   for (Index op : ready_.items()) {
     const Bytes cost = state_.step_cost(op);
@@ -109,11 +108,66 @@ std::vector<Index> Search::sorted_branches(Node& node) {
       least_rejected_ = std::min(least_rejected_, cost);
     }
   }
-  std::ranges::sort(branches, [&](Index a, Index b) { return std::pair(rank_[a], a) < std::pair(rank_[b], b); });
+  sort_by_plan(branches);
   node.then = Continuation::kBranch;
   node.then_run.clear();
   node.next.clear();
   return branches;
+}
+
+bool Search::is_dead(std::size_t at) {
+  Frame& frame = stack_[at];
+  State state = state_;
+  for (std::size_t length = order_.size(); length > static_cast<std::size_t>(frame.order_length); --length) {
+    state.undo(order_[length - 1]);
+  }
+  if (trap_.stalls(state, threshold_ + 1, &milestones_, control_)) {
+    dead_trap_ = trap_.trap();
+    dead_bound_ = trap_.bound(control_);
+    return true;
+  }
+  ++plans_;
+  const std::vector<Index> plan = trap_.plan();
+  for (std::size_t place = 0; place < plan.size(); ++place) {
+    rank_[plan[place]] = static_cast<std::int64_t>(place) - (plans_ << 32);
+  }
+  frame.is_checked = true;
+  sort_by_plan(std::span(frame.branches).subspan(frame.next_branch));
+  return false;
+}
+
+// What holds of a state's trap holds of every later state's (their cuts have fewer downsets to choose from), so the frames of the stack
+// are alive up to some depth and dead beyond it: gallop upwards from the current one, then halve.
+void Search::prune_by_traps() {
+  std::size_t dead = stack_.size() - 1;
+  if (is_dead(dead)) {
+    std::size_t alive_end = dead;  // frames below this index are known to be alive
+    while (alive_end > 0 && !stack_[alive_end - 1].is_checked) --alive_end;
+    std::vector<Index> trap = dead_trap_;
+    Bytes bound = dead_bound_;
+    for (std::size_t stride = 1; dead > alive_end;) {
+      const std::size_t reach = std::min(stride, dead - alive_end);
+      if (is_dead(dead - reach)) {
+        dead -= reach;
+        trap = dead_trap_;
+        bound = dead_bound_;
+        stride *= 2;
+      } else {
+        alive_end = dead - reach + 1;
+        stride = std::max<std::size_t>((dead - alive_end + 1) / 2, 1);
+      }
+    }
+    const Frame& frame = stack_[dead];
+    Node& node = nodes_[frame.node];
+    node.then = Continuation::kDead;
+    node.then_run = std::move(trap);
+    node.next.clear();
+    least_rejected_ = std::min(least_rejected_, bound);
+    bytes_held_ += static_cast<std::int64_t>(node.then_run.size() * sizeof(Index));
+    close(frame.node, frame.committed);
+    stack_.resize(dead);
+    undo_to(stack_.empty() ? 0 : stack_.back().order_length);
+  }
 }
 
 bool Search::arrive(std::vector<Index> committed, Index order_length_before) {
@@ -151,18 +205,8 @@ bool Search::arrive(std::vector<Index> committed, Index order_length_before) {
       stack_.resize(*jump);
       continue;
     }
-    if (trap_.stalls(state_, threshold_ + 1, &milestones_, control_)) {
-      least_rejected_ = std::min(least_rejected_, trap_.bound(control_));
-      nodes_[node].then = Continuation::kDead;
-      nodes_[node].then_run = trap_.trap();
-      nodes_[node].next.clear();
-      close(node, committed);
-      bytes_held_ += static_cast<std::int64_t>(nodes_[node].then_run.size() * sizeof(Index));
-      undo_to(order_length_before);
-      return false;
-    }
     stack_.push_back(Frame{node, static_cast<Index>(order_.size()), state_.live_bytes(), std::move(committed),
-                           sorted_branches(nodes_[node]), 0});
+                           affordable_branches(nodes_[node])});
     return false;
   }
 }
@@ -176,6 +220,11 @@ SearchResult Search::run() {
       break;
     }
     Frame& frame = stack_.back();
+    const bool plan_failed = frame.next_branch > 0 || frame.branches.empty() || stack_.size() == 1;
+    if (plan_failed && !frame.is_checked) {
+      prune_by_traps();
+      continue;
+    }
     if (frame.next_branch == frame.branches.size()) {
       close(frame.node, frame.committed);
       stack_.pop_back();

@@ -60,6 +60,7 @@ class Search {
     std::vector<Index> committed;   // nodes that commit to this one
     std::vector<Index> branches;
     std::size_t next_branch = 0;
+    bool is_checked = false;        // a trap closure from here has reached the end
   };
 
   void run_op(Index op);
@@ -73,7 +74,12 @@ class Search {
   // Replaces the frame by a commit to the largest state of least live bytes between it and the current state.
   std::vector<Index> commit_run(const Frame& from);
   void close(Index node, const std::vector<Index>& committed);
-  std::vector<Index> sorted_branches(Node& node);
+  std::vector<Index> affordable_branches(Node& node);
+  void sort_by_plan(std::span<Index> branches) const;
+  // Trap closure from the state of a frame; true when it stalls. Otherwise the frame is checked and its plan is followed.
+  bool is_dead(std::size_t frame);
+  // The current state leads nowhere by its plan: closes the earliest frame that a trap shows to be dead, if there is one.
+  void prune_by_traps();
   std::vector<FamilyState> family() const;
 
   const Problem& problem_;
@@ -92,7 +98,10 @@ class Search {
   std::vector<Frame> stack_;
   Bytes least_rejected_;
   std::int64_t bytes_held_ = 0;
-  std::vector<Index> rank_;
+  std::vector<std::int64_t> rank_;   // by the latest plan that holds the op; smaller runs first
+  std::int64_t plans_ = 0;
+  std::vector<Index> dead_trap_;     // of the latest closure that stalled
+  Bytes dead_bound_ = 0;
 };
 
 }  // namespace lowtide

@@ -41,7 +41,7 @@ void ForwardTrap::start_at(const State& start) {
   again_.clear();
   absorbed_.clear();
   met_.clear();
-  start_count_ = start.done_count();
+  planned_.clear();
   open_exits_.clear();
   std::ranges::fill(is_queued_, 0);
   for (Index storage = 0; storage < problem_.storage_count(); ++storage) {
@@ -140,6 +140,7 @@ bool ForwardTrap::is_cheap(Index op, Bytes threshold, bool exact, Control& contr
 void ForwardTrap::run_lower(Index op) {
   lower_.run(op);
   lower_set_.insert(op);
+  planned_.push_back(op);
   side_[op] = Side::kLower;
   for (Index storage : problem_.touches()[op]) {
     if (!lower_.is_live(storage)) live_.erase(storage);
@@ -150,9 +151,11 @@ void ForwardTrap::run_lower(Index op) {
 }
 
 void ForwardTrap::advance_lower(std::span<const Index> ops) {
-  std::vector<Index> ascending(ops.begin(), ops.end());
-  std::ranges::sort(ascending);
-  for (Index op : ascending) run_lower(op);
+  for (Index op : ops) side_[op] = Side::kLower;
+  // Absorption respects dependencies, so free_ lists them in a valid order.
+  for (Index op : free_) {
+    if (side_[op] == Side::kLower) run_lower(op);
+  }
   std::erase_if(free_, [this](Index op) { return side_[op] == Side::kLower; });
 }
 
@@ -211,7 +214,13 @@ Bytes ForwardTrap::bound(Control& control) {
   return least;
 }
 
-std::vector<Index> ForwardTrap::trap() const { return {absorbed_.begin(), absorbed_.end()}; }
+std::vector<Index> ForwardTrap::trap() const { return absorbed_; }
+
+std::vector<Index> ForwardTrap::plan() const {
+  std::vector<Index> plan = planned_;
+  plan.insert(plan.end(), free_.begin(), free_.end());
+  return plan;
+}
 
 TrapBound ForwardTrap::best(Bytes floor, Bytes enough, Control& control) {
   TrapBound best{floor, {}};

@@ -50,8 +50,8 @@ class ForwardTrap {
   // After stalls() returned true: the least cut over all exits, the ops of D beyond the start.
   Bytes bound(Control& control);
   std::vector<Index> trap() const;
-  // The ops absorbed, in that order: a relaxed execution, used to order branches.
-  std::span<const Index> absorbed() const { return absorbed_; }
+  // The ops absorbed, grouped by the steps in which M grew: a relaxed execution, which a search does well to follow.
+  std::vector<Index> plan() const;
 
   // The best forward trap bound above `floor`; stops once it reaches `enough`.
   TrapBound best(Bytes floor, Bytes enough, Control& control);
@@ -78,7 +78,7 @@ class ForwardTrap {
   State lower_;                 // M
   State upper_;                 // D
   std::vector<Side> side_;
-  std::vector<Index> free_;     // D \ M
+  std::vector<Index> free_;     // D \ M, in the order of absorption
   IndexSet live_;               // live at M
   OpSet lower_set_;
   IndexSet open_exits_;
@@ -89,7 +89,7 @@ class ForwardTrap {
   std::vector<Index> painted_;
   std::vector<Index> sources_;
   std::vector<Index> absorbed_;
-  Index start_count_ = 0;
+  std::vector<Index> planned_;  // the ops of M beyond the start, in the order of the plan
   std::vector<OpSet> met_;      // milestones to add if this closure reaches the end
 };
 

@@ -115,12 +115,13 @@ def held_at_step(graph: Graph, order: Sequence[int], step: int) -> tuple[LiveSto
     for v in order[:step]:
         done[v] = True
     op = graph.ops[order[step]]
-    own = {*op.touches, *op.creates}
+    created = set(op.creates)
+    own = created.union(op.touches)
     found = []
     for s, storage in enumerate(graph.storages):
         exists = storage.creator is None or done[storage.creator]
         needed = storage.is_output or storage.is_pinned or not all(done[u] for u in storage.users)
-        if s in op.creates or (exists and needed):
+        if s in created or (exists and needed):
             found.append(LiveStorage(storage=s, idle=s not in own))
     found.sort(key=lambda live: (-graph.storages[live.storage].size_bytes, live.storage))
     return tuple(found)

@@ -17,7 +17,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from lowtide.wire_checks import check_rules
-from lowtide.wire_errors import GraphError, Problem, ProblemList
+from lowtide.wire_errors import EnoughProblemsError, GraphError, Problem, ProblemList
 from lowtide.wire_json import parse_json
 
 FORMAT = "lowtide.graph/1"
@@ -84,13 +84,13 @@ class WireGraph(GraphFields):
 
     @model_validator(mode="after")
     def _rules_hold(self) -> Self:
-        problems = ProblemList()
-        check_rules(self, problems)
-        if problems:
-            # Braces would be read as fields of the message template.
-            raise PydanticCustomError(
-                "graph_rules", "{problems}", {"problems": str(problems.error())}
-            )
+        problems = ProblemList(enough=1)
+        try:
+            check_rules(self, problems)
+        except EnoughProblemsError:
+            first = str(problems.error())
+            # As a value, not as the template: names may hold braces.
+            raise PydanticCustomError("graph_rules", "{problem}", {"problem": first}) from None
         return self
 
 

@@ -35,6 +35,7 @@ def _held_roots(graph: GraphFields, aliases: Aliases) -> set[int]:
 
 def _check_pairs(v: int, op: WireOp, aliases: Aliases, problems: ProblemList) -> None:
     owner = f"op {quoted(op.name)}"
+    own_outputs, own_inputs = set(op.outputs), set(op.inputs)
     seen: set[tuple[str, str]] = set()
     for position, (output, taken) in enumerate(op.in_place):
         pointer = pointer_to("ops", v, "in_place", position)
@@ -54,7 +55,7 @@ def _check_pairs(v: int, op: WireOp, aliases: Aliases, problems: ProblemList) ->
                 problems.add("unknown_tensor", message, f"{pointer}/{side}", name)
         if output_index is None or taken_index is None:
             continue
-        if output not in op.outputs:
+        if output not in own_outputs:
             message = (
                 f"{owner} cannot make {quoted(output)} in place: it is not one of its outputs; "
                 "a pair is [output, input]"
@@ -66,7 +67,7 @@ def _check_pairs(v: int, op: WireOp, aliases: Aliases, problems: ProblemList) ->
                 "its own; drop the pair"
             )
             problems.add("in_place_output", message, f"{pointer}/0", output)
-        if taken not in op.inputs:
+        if taken not in own_inputs:
             message = (
                 f"{owner} cannot take over the memory of {quoted(taken)}: it is not one of its "
                 "inputs; a pair is [output, input]"

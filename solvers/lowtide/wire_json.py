@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import NamedTuple
 
-from lowtide.wire_errors import GraphError, Problem, ProblemList, pointer_to, quoted
+from lowtide.wire_errors import (
+    EnoughProblemsError,
+    GraphError,
+    Problem,
+    ProblemList,
+    pointer_to,
+    quoted,
+)
 
 _MAX_INTEGER_CHARACTERS = 40  # enough to see that a number is past every limit of the format
 
@@ -84,15 +93,37 @@ def _duplicate_keys(text: str) -> GraphError:
         parse_int=lambda digits: int(digits[:_MAX_INTEGER_CHARACTERS]),
     )
     problems = ProblemList()
-    waiting: list[tuple[str, object]] = [("", document)]
+    with suppress(EnoughProblemsError):
+        for path, key in _repeated_keys(document):
+            message = f"the key {quoted(key)} appears more than once in this object; keep one"
+            problems.add("duplicate_key", message, pointer_to(*_steps(path), key))
+    return problems.error()
+
+
+class _Path(NamedTuple):
+    """Where a value stands. Paths share their beginnings, so that a long key is held once."""
+
+    parent: _Path | None
+    step: str | int
+
+
+def _repeated_keys(document: object) -> Iterator[tuple[_Path | None, str]]:
+    """Every repeated key with the path of its object, in document order."""
+    waiting: list[tuple[_Path | None, object]] = [(None, document)]
     while waiting:
-        pointer, value = waiting.pop()
+        path, value = waiting.pop()
         if isinstance(value, _Object):
             for key in sorted(value.repeated):
-                message = f"the key {quoted(key)} appears more than once in this object; keep one"
-                problems.add("duplicate_key", message, pointer + pointer_to(key))
-            waiting.extend((pointer + pointer_to(key), value[key]) for key in reversed(value))
+                yield path, key
+            waiting.extend((_Path(path, key), value[key]) for key in reversed(value))
         elif isinstance(value, list):
-            last = len(value) - 1
-            waiting.extend((f"{pointer}/{last - i}", v) for i, v in enumerate(reversed(value)))
-    return problems.error()
+            indices = reversed(range(len(value)))
+            waiting.extend((_Path(path, index), value[index]) for index in indices)
+
+
+def _steps(path: _Path | None) -> list[str | int]:
+    steps = []
+    while path is not None:
+        steps.append(path.step)
+        path = path.parent
+    return steps[::-1]

@@ -7,6 +7,7 @@ rules between fields are checked on what could be read; what would only repeat a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -14,7 +15,14 @@ from pydantic_core import ErrorDetails
 
 from lowtide.wire import FORMAT, MAX_NAME_CHARACTERS, MAX_RUNS, GraphFields, WireOp, WireTensor
 from lowtide.wire_checks import check_rules
-from lowtide.wire_errors import GraphError, ProblemList, placeholder_name, pointer_to, quoted
+from lowtide.wire_errors import (
+    EnoughProblemsError,
+    GraphError,
+    ProblemList,
+    placeholder_name,
+    pointer_to,
+    quoted,
+)
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -43,20 +51,25 @@ _MUTED_BY_FIELD: dict[str, tuple[str, ...]] = {
 def find_problems(document: Mapping[str, object]) -> GraphError:
     """All problems of a document that WireGraph refuses."""
     problems = ProblemList()
+    with suppress(EnoughProblemsError):
+        check_rules(_readable_part(document, problems), problems)
+    return problems.error()
+
+
+def _readable_part(document: Mapping[str, object], problems: ProblemList) -> GraphFields:
+    """The graph without what cannot be read, which is reported; positions in lists are kept."""
     items = {field: document.get(field) for field in ("tensors", "ops")}
     lists = {field: value for field, value in items.items() if isinstance(value, list | tuple)}
     frame = _read(GraphFields, {**document, **dict.fromkeys(lists, _EMPTY)}, "", "", problems)
-    tensors = [
+    tensors = tuple(
         _read(WireTensor, item, "tensors", f"tensors/{i}", problems)
         for i, item in enumerate(lists.get("tensors", _EMPTY))
-    ]
-    ops = [
+    )
+    ops = tuple(
         _read(WireOp, item, "ops", f"ops/{v}", problems)
         for v, item in enumerate(lists.get("ops", _EMPTY))
-    ]
-    readable = frame.model_copy(update={"tensors": tuple(tensors), "ops": tuple(ops)})
-    check_rules(readable, problems)
-    return problems.error()
+    )
+    return frame.model_copy(update={"tensors": tensors, "ops": ops})
 
 
 def _read(
@@ -68,41 +81,55 @@ def _read(
         kind: `tensors`, `ops`, or empty for the graph itself.
         where: where the value stands, as a pointer without its first slash.
     """
-    if isinstance(value, model):
-        return value
-    pointer = f"/{where}" if where else ""
-    placeholders = {**_PLACEHOLDERS, "name": placeholder_name(where)} if kind else _PLACEHOLDERS
-    readable: dict[str, object] = {}
-    unreadable: set[str] = set()
+    if not isinstance(value, Mapping) or len(value) <= len(model.model_fields):
+        with suppress(ValidationError):
+            return model.model_validate(value)
+    readable: Mapping[str, object] = {}
     if isinstance(value, Mapping):
-        subject = _usable_name(value) if kind else None
-        owner = _title(kind, where, subject)
-        known = {key: member for key, member in value.items() if key in model.model_fields}
-        for key in value:
-            if key not in known:
-                text = key if isinstance(key, str) else repr(key)
-                message = (
-                    f"{owner} has an unknown field {quoted(text)}; remove it or correct its name"
-                )
-                problems.add("unknown_field", message, pointer + pointer_to(text), subject)
-        try:
-            return model.model_validate(known)
-        except ValidationError as error:
-            for details in error.errors(include_url=False):
-                unreadable.add(str(details["loc"][0]))
-                code, message = _explained(details)
-                at = pointer + pointer_to(*details["loc"])
-                problems.add(code, f"{owner}: {message}", at, subject)
-        readable = {key: member for key, member in known.items() if key not in unreadable}
+        readable = _readable_fields(model, value, kind, where, problems)
     else:
-        problems.add("wrong_type", f"expected an object, not {_shown(value)}", pointer)
-        unreadable = set(model.model_fields)
-    for field in unreadable:
-        problems.mute(_MUTED_BY_FIELD.get(f"{kind}.{field}" if kind else field, ()))
+        problems.add("wrong_type", f"expected an object, not {_shown(value)}", f"/{where}")
+    for field in model.model_fields.keys() - readable.keys():
+        # A field that is merely absent and optional is as good as read.
+        if (
+            not isinstance(value, Mapping)
+            or field in value
+            or model.model_fields[field].is_required()
+        ):
+            problems.mute(_MUTED_BY_FIELD.get(f"{kind}.{field}" if kind else field, ()))
+    placeholders = {**_PLACEHOLDERS, "name": placeholder_name(where)} if kind else _PLACEHOLDERS
     filled = {**placeholders, **readable}
     return model.model_construct(
         None, **{field: value for field, value in filled.items() if field in model.model_fields}
     )
+
+
+def _readable_fields(
+    model: type[BaseModel],
+    value: Mapping[str, object],
+    kind: str,
+    where: str,
+    problems: ProblemList,
+) -> dict[str, object]:
+    """The fields that are right by themselves; what is wrong with the others is reported."""
+    steps = where.split("/") if where else []
+    subject = _usable_name(value) if kind else None
+    owner = _title(kind, where, subject)
+    known = {key: member for key, member in value.items() if key in model.model_fields}
+    for key in value:
+        if key not in known:
+            text = key if isinstance(key, str) else repr(key)
+            message = f"{owner} has an unknown field {quoted(text)}; remove it or correct its name"
+            problems.add("unknown_field", message, pointer_to(*steps, text), subject)
+    try:
+        model.model_validate(known)
+    except ValidationError as error:
+        for details in error.errors(include_url=False):
+            known.pop(str(details["loc"][0]), None)
+            code, message = _explained(details)
+            at = pointer_to(*steps, *details["loc"])
+            problems.add(code, f"{owner}: {message}", at, subject)
+    return known
 
 
 def _usable_name(item: Mapping[str, object]) -> str | None:

@@ -3,9 +3,10 @@
 try:
     from lowtide_client.report.page import write_report
 except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] not in {"jinja2", "markupsafe", "plotly"}:
+    package = (error.name or "").partition(".")[0]
+    if package not in {"jinja2", "markupsafe", "plotly"}:
         raise
-    message = f"the report needs {error.name}: install it with pip install 'lowtide[report]'"
+    message = f"the report needs {package}: install it with pip install 'lowtide[report]'"
     raise ModuleNotFoundError(message, name=error.name) from error
 
 __all__ = ["write_report"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from lowtide.graph import Graph
@@ -11,7 +12,7 @@ from lowtide_client.report.orders import OrderView
 from lowtide_client.report.steps import Point, stretch_steps
 from lowtide_client.report.wording import plot_name
 
-_HOVER_CHARACTERS = 56
+_HOVER_CHARACTERS = 48
 
 
 def page_data(
@@ -48,6 +49,12 @@ def page_data(
         "ops": {op: plot_name(graph.ops[op].name, _HOVER_CHARACTERS) for op in sorted(ops)},
         "tensors": {storage: _tensor(graph, storage) for storage in sorted(storages)},
     }
+
+
+def script_json(value: object) -> str:
+    """JSON that can neither end the script element it stands in nor open a comment there. ASCII."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _step(point: Point) -> list[Any]:

@@ -10,12 +10,12 @@ from lowtide.memory import LiveStorage, Profile, held_at_step
 from lowtide_client.report.bars import BarChart, bar_chart
 from lowtide_client.report.lifetimes import lifetimes
 from lowtide_client.report.steps import Point, points
-from lowtide_client.report.wording import counted, exact, rounded, shown_name
+from lowtide_client.report.wording import counted, rounded, shown_name
 
 MAX_ROWS = 500
 """A table names at most so many tensors, the largest; the rest is one row of totals."""
 
-_ROW_CHARACTERS = 300
+_ROW_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def _omitted(chart: BarChart) -> str:
         return ""
     return (
         f"The {len(chart.bars):,} tensors that matter most are drawn. The other "
-        f"{chart.omitted_count:,} never hold more than {exact(chart.omitted_peak_bytes)} together."
+        f"{chart.omitted_count:,} never hold more than {rounded(chart.omitted_peak_bytes)} in all."
     )
 
 

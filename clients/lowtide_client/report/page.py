@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -16,11 +15,11 @@ from lowtide.memory import Profile
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
-from lowtide_client.report.data import page_data
+from lowtide_client.report.data import page_data, script_json
 from lowtide_client.report.orders import BindingTable, order_view
 from lowtide_client.report.steps import stretch_steps
 from lowtide_client.report.summary import tiles
-from lowtide_client.report.wording import counted, shown_name
+from lowtide_client.report.wording import counted, printable, shown_name
 
 _TITLE_CHARACTERS = 200
 
@@ -71,14 +70,14 @@ def _page(
         bindings = [given_view.binding, best_view.binding]
         # A browser reads every line end as a line feed, and hashes what it reads.
         scripts = [get_plotlyjs().replace("\r\n", "\n"), _resource("page.js")]
-        data = _script_safe(page_data(graph, given_view, best_view, answer.lower_bound_bytes))
+        data = script_json(page_data(graph, given_view, best_view, answer.lower_bound_bytes))
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     size = f"{counted(len(graph.ops), 'op')}, {counted(len(graph.storages), 'block')} of memory"
     return environment.from_string(_resource("page.html.jinja")).render(
         title=shown_name(graph.name, _TITLE_CHARACTERS) or "unnamed graph",
         size=size,
         tiles=tiles(answer),
-        explanation=explanation,
+        explanation="\n".join(printable(line) for line in explanation.expandtabs().splitlines()),
         bindings=bindings,
         stretch_note=_stretch_note(len(graph.ops)),
         content_security_policy=_content_security_policy(scripts),
@@ -106,12 +105,6 @@ def _content_security_policy(scripts: Sequence[str]) -> str:
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-
-
-def _script_safe(value: object) -> str:
-    """JSON that can neither end the script element it stands in nor open a comment there. ASCII."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _resource(name: str) -> str:

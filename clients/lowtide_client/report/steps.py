@@ -16,7 +16,7 @@ MAX_STEPS_IN_FULL = 3_000
 MAX_STRETCHES = 1_000
 """So many stretches at most: each may name tensors of its own, and the page has to stay small."""
 
-LISTED_TENSORS = 6
+LISTED_TENSORS = 5
 """So many of the live tensors, the largest, are named when the pointer rests on a step."""
 
 

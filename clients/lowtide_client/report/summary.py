@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lowtide.answers import ScheduleAnswer
 
-from lowtide_client.report.wording import exact, percentage, rounded
+from lowtide_client.report.wording import exact, percentage, printable, rounded
 
 _PROOFS = {
     "working-set": "one op alone needs that much, in any order",
@@ -44,8 +44,8 @@ def tiles(answer: ScheduleAnswer) -> tuple[Tile, ...]:
         _amount_tile("Lower bound", bound),
         _gain_tile(given, best),
         _status_tile(answer),
-        Tile("Proof", answer.proof, _PROOFS.get(answer.proof, "")),
-        Tile("Certificate", answer.certificate_id, "", "identifier"),
+        Tile("Proof", printable(answer.proof), _PROOFS.get(answer.proof, "")),
+        Tile("Certificate", printable(answer.certificate_id), "", "identifier"),
     )
 
 

@@ -17,7 +17,7 @@ from lowtide_service.store import statements
 from lowtide_service.store.tables import certificates
 
 _MAX_CANDIDATES = 4
-_TOUCH_MICROSECONDS = 60_000_000  # how stale `last_used_microseconds` may be: most hits then write nothing
+_TOUCH_MICROSECONDS = 60_000_000  # how stale a time of use may be: most hits write nothing
 _EVICTION_TARGET_PERCENT = 90  # evict below the bound, so that not every insertion evicts
 
 
@@ -71,7 +71,7 @@ class CertificateStore:
         return stored if stored is not None and _is_intact(certificate_id, stored) else None
 
     def candidates(self, graph_hash: str, time_limit_seconds: float) -> list[StoredSolve]:
-        """What is known of graphs with this hash and is good enough for this time limit, best first.
+        """What is known of graphs with this hash, if good enough for the time limit; best first.
 
         Good enough: proved optimal, or no worse than what a search of at least that long has found.
         Equal hashes are candidates only; the caller checks them on its own graph.
@@ -92,13 +92,11 @@ class CertificateStore:
                     found.append(StoredSolve(name, certificate, solve_seconds, stopped_by))
             now = self._now_microseconds()
             if rows and rows[0].last_used_microseconds < now - _TOUCH_MICROSECONDS:
-                connection.execute(
-                    statements.TOUCH, {"touched": rows[0].id, "used_at": now}
-                )
+                connection.execute(statements.TOUCH, {"touched": rows[0].id, "used_at": now})
         return found
 
     def put(self, solve: StoredSolve, time_limit_seconds: float) -> bool:
-        """Keeps a certificate found within this time limit; False when it alone is past the size bound."""
+        """Keeps a certificate found in this time; False when it alone is past the size bound."""
         stored = solve.certificate.model_dump_json()
         size_bytes = len(stored.encode())
         if size_bytes > self._max_bytes:

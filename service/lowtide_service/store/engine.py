@@ -1,4 +1,4 @@
-"""How this service talks to SQLite: write-ahead log, bounded waiting, one statement one transaction."""
+"""How the service talks to SQLite: write-ahead log, bounded waiting, statement by statement."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 
 def open_engine(database_path: Path, busy_seconds: float) -> Engine:
-    """An engine on the file (created when missing), in autocommit: each statement is atomic by itself.
+    """An engine on the file (created when missing), in autocommit: each statement is atomic.
 
-    The write-ahead log lets readers go on while another process writes, and survives a crash of any of them.
+    The write-ahead log lets readers go on while another process writes, and survives their crashes.
     NORMAL synchronisation may lose the last certificates to a power cut, never the database.
     """
     url = URL.create("sqlite", database=str(database_path))

@@ -22,7 +22,7 @@ def alembic_config(connection: Connection) -> Config:
 def migrate(engine: Engine) -> None:
     """Runs the migrations that are missing, all or none of them.
 
-    The write lock is taken before looking, so a second server waits and then finds nothing left to do.
+    The write lock is taken before looking: a second server waits, then finds nothing left to do.
 
     Raises:
         alembic.util.CommandError: the database was written by a newer version.

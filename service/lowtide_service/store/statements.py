@@ -31,10 +31,12 @@ CANDIDATES = (
     )
     .limit(bindparam("max_candidates"))
 )
-"""The best certificates of a graph, best first; none unless one of them is proved or was given the time asked for."""
+"""A graph's certificates, best first; none unless one is proved or was given the time asked for."""
 
-TOUCH = update(certificates).where(_t.id == bindparam("touched")).values(
-    last_used_microseconds=bindparam("used_at")
+TOUCH = (
+    update(certificates)
+    .where(_t.id == bindparam("touched"))
+    .values(last_used_microseconds=bindparam("used_at"))
 )
 
 _insert = insert(certificates)
@@ -45,17 +47,19 @@ PUT = _insert.on_conflict_do_update(
         "time_limit_milliseconds": func.max(
             _t.time_limit_milliseconds, _insert.excluded.time_limit_milliseconds
         ),
-        "last_used_microseconds": func.max(_t.last_used_microseconds, _insert.excluded.last_used_microseconds),
+        "last_used_microseconds": func.max(
+            _t.last_used_microseconds, _insert.excluded.last_used_microseconds
+        ),
     },
 )
 
 TOTALS = select(func.count(), func.coalesce(func.sum(_t.size_bytes), 0)).select_from(certificates)
 
-_newest_first = {"order_by": (_t.last_used_microseconds.desc(), _t.id)}
+_newest_first = (_t.last_used_microseconds.desc(), _t.id)
 _ranked = select(
     _t.id,
-    func.row_number().over(**_newest_first).label("entries"),
-    func.sum(_t.size_bytes).over(**_newest_first, rows=(None, 0)).label("bytes"),
+    func.row_number().over(order_by=_newest_first).label("entries"),
+    func.sum(_t.size_bytes).over(order_by=_newest_first, rows=(None, 0)).label("bytes"),
 ).subquery("ranked")
 EVICT = delete(certificates).where(
     _t.id.in_(

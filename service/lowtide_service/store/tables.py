@@ -14,7 +14,7 @@ certificates = Table(
     Column("status", String, nullable=False),
     Column("peak_bytes", BigInteger, nullable=False),
     Column("lower_bound_bytes", BigInteger, nullable=False),
-    # Rounded down when stored and up when asked for, so that rounding never serves too weak an answer.
+    # Rounded down when stored, up when asked for: rounding never serves too weak an answer.
     Column("time_limit_milliseconds", BigInteger, nullable=False),
     Column("stopped_by", String, nullable=True),
     Column("solve_seconds", Float, nullable=False),
@@ -26,5 +26,6 @@ certificates = Table(
     # Covers the size bound, which is summed up after every insertion.
     Index("certificates_by_age", "last_used_microseconds", "size_bytes"),
 )
-"""One row per certificate, named by its content hash. A graph may have several: better ones are preferred,
-worse ones stay readable by name until they are the least recently used. `last_used_microseconds` is Unix time."""
+"""One row per certificate, named by its content hash. A graph may have several: better ones are
+preferred, worse ones stay readable by name until they are the least recently used.
+`last_used_microseconds` is Unix time."""

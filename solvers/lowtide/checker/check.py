@@ -1,14 +1,113 @@
-"""The checker: does this certificate hold for this graph (docs/certificates.md)?"""
+"""The checker: does a certificate hold for a graph (docs/certificates.md)?"""
 
 from __future__ import annotations
 
 from lowtide.answers import VerifyAnswer
-from lowtide.canonical import CanonicalForm, canonical_form
+from lowtide.canonical import CanonicalForm, CanonicalInput, canonical_form
 from lowtide.certificate import Certificate
 from lowtide.checker.derive import derive_model
 from lowtide.checker.model import Model
 from lowtide.checker.order import peak_of
 from lowtide.checker.positions import Positions
 from lowtide.checker.refusal import Deadline, Refusal, shown
-from lowtide.checker.witness import Method, check_witness, method_of
+from lowtide.checker.witness import Method, check_witness, method_for
 from lowtide.wire import WireGraph
+
+
+def check(
+    wire: WireGraph, certificate: Certificate, *, time_limit_seconds: float = 60.0
+) -> VerifyAnswer:
+    """Whether the certificate is true of the graph, from the graph and the certificate alone.
+
+    Never raises, whatever the certificate holds: what does not hold, and what cannot be decided within the time
+    limit or 512 MiB, is refused with a reason code. Working-set and trap witnesses take time linear in the graph
+    per exit; search witnesses see docs/certificates.md.
+    """
+    method: Method = "none"
+    try:
+        deadline = Deadline(time_limit_seconds)
+        model = derive_model(wire)
+        form = canonical_form(_canonical_input(model))
+        _check_hash(form, certificate)
+        _check_claims(certificate)
+        positions = Positions(form.op_at, form.storage_at)
+        step_text = _check_order(model, positions, certificate)
+        method = method_for(certificate.witness)
+        bound = certificate.lower_bound_bytes
+        check_witness(model, positions, certificate.witness, bound, deadline)
+    except Refusal as refusal:
+        return VerifyAnswer(
+            accepted=False,
+            reason=refusal.reason,
+            detail=refusal.detail,
+            method=method,
+            status=None,
+            peak_bytes=None,
+            lower_bound_bytes=None,
+        )
+    return VerifyAnswer(
+        accepted=True,
+        reason=None,
+        detail=f"the order peaks at {certificate.peak_bytes} bytes{step_text}; no order peaks below {bound} bytes",
+        method=method,
+        status=certificate.status,
+        peak_bytes=certificate.peak_bytes,
+        lower_bound_bytes=bound,
+    )
+
+
+def _canonical_input(model: Model) -> CanonicalInput:
+    return CanonicalInput(
+        storage_bytes=model.size_bytes,
+        storage_flags=[
+            output + 2 * pinned
+            for output, pinned in zip(model.is_output, model.is_pinned, strict=True)
+        ],
+        storage_creator=model.creator,
+        storage_users=model.users,
+        op_predecessors=model.predecessors,
+        op_workspace_bytes=model.workspace_bytes,
+        # Every pair that can ever apply is in some mode.
+        op_in_place=[
+            sorted({(pair.output, pair.input) for mode in modes for pair in mode})
+            for modes in model.modes
+        ],
+    )
+
+
+def _check_hash(form: CanonicalForm, certificate: Certificate) -> None:
+    if certificate.graph_hash != form.graph_hash:
+        text = f"the certificate is for graph {shown(certificate.graph_hash)}, this is {shown(form.graph_hash)}"
+        raise Refusal("hash-mismatch", text)
+
+
+def _check_claims(certificate: Certificate) -> None:
+    peak, bound = certificate.peak_bytes, certificate.lower_bound_bytes
+    claim = f"lower bound {shown(bound)}, peak {shown(peak)}, status {certificate.status}"
+    if bound < 0:
+        raise Refusal("bound-negative", claim)
+    if bound > peak:
+        raise Refusal("bound-above-peak", claim)
+    if certificate.status == "OPTIMAL" and bound < peak:
+        raise Refusal("status-overclaims", f"{claim}: not shown to be optimal")
+    if certificate.status == "FEASIBLE" and bound == peak:
+        raise Refusal("status-underclaims", f"{claim}: that is optimal")
+
+
+def _check_order(model: Model, positions: Positions, certificate: Certificate) -> str:
+    if len(certificate.order) != model.op_count:
+        text = f"the order lists {len(certificate.order)} ops, the graph has {model.op_count}"
+        raise Refusal("not-a-permutation", text)
+    order = positions.ops(certificate.order, "not-a-permutation")
+    ran: set[int] = set()
+    for op in order:
+        if op in ran:
+            text = f"the order runs op {shown(model.op_names[op])} twice"
+            raise Refusal("not-a-permutation", text)
+        ran.add(op)
+    peak, step = peak_of(model, order)
+    where = "" if step < 0 else f" at step {step}, op {shown(model.op_names[order[step]])}"
+    if peak != certificate.peak_bytes:
+        text = f"the order peaks at {peak} bytes{where}, not at {shown(certificate.peak_bytes)}"
+        raise Refusal("peak-mismatch", text)
+    return where

@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 from lowtide.checker.dead_end import ExitCosts
+from lowtide.checker.refusal import Deadline
 from lowtide.checker.states import State, StateSpace
 
 
-def stalls(space: StateSpace, exit_costs: ExitCosts, start: State, threshold_bytes: int) -> bool:
-    """Whether some downset that holds `start`, short of all ops, has only exits beyond the threshold.
+class TrapGrowth:
+    """Grows traps from states and remembers those that grew to all ops.
 
-    The trap grows by what a real run reaches, then by exits that some state within it can afford. True proves that
-    no order within the threshold passes through `start`.
+    A trap met again is not grown again: it may stall from another start, but saying that it does not is always safe.
     """
-    trap = start
-    blocked: list[int] = []
-    while trap.ready:
-        affordable = [op for op in trap.ready if space.step_cost(trap, op) <= threshold_bytes]
+
+    def __init__(self, space: StateSpace, threshold_bytes: int, deadline: Deadline) -> None:
+        self._space = space
+        self._threshold = threshold_bytes
+        self._exit_costs = ExitCosts(space, threshold_bytes, deadline)
+        self._leads_to_end: set[int] = set()
+
+    def stalls(self, start: State) -> bool:
+        """Whether some downset from `start` on, short of all ops, is found to have only exits beyond the threshold.
+
+        The trap grows by what a real run reaches, then by exits that some state within it can afford. True proves
+        that no order within the threshold passes through `start`; False proves nothing.
+        """
+        trap = start
+        met = []
+        while trap.ready and trap.done not in self._leads_to_end:
+            met.append(trap.done)
+            op = self._next(start, trap)
+            if op is None:
+                return True
+            trap = self._space.after(trap, op)
+        self._leads_to_end.update(met)
+        return False
+
+    def _next(self, start: State, trap: State) -> int | None:
+        space = self._space
+        affordable = [v for v in trap.ready if space.step_cost(trap, v) <= self._threshold]
         if affordable:
-            op = min(affordable, key=lambda v: (space.growth(trap.done, v), v))
-            trap = space.after(trap, op)
-            continue
-        blocked = list(trap.ready)
-        found = next(
-            (op for op in blocked if not exit_costs.is_too_dear(start, trap.done, op)), None
-        )
-        if found is None:
-            return True
-        trap = space.after(trap, found)
-    return False
+            return min(affordable, key=lambda v: (space.growth(trap.done, v), v))
+        cheap = (v for v in trap.ready if not self._exit_costs.is_too_dear(start, trap.done, v))
+        return next(cheap, None)

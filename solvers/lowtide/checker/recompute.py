@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lowtide.checker.dead_end import ExitCosts
-from lowtide.checker.growth import stalls
+from lowtide.checker.growth import TrapGrowth
 from lowtide.checker.live_cut import LiveCut
 from lowtide.checker.model import Model
 from lowtide.checker.refusal import Deadline, Refusal
@@ -45,7 +44,7 @@ class _Search:
         self._space = StateSpace(model)
         self._threshold = threshold_bytes
         self._deadline = deadline
-        self._exit_costs = ExitCosts(self._space, threshold_bytes, deadline)
+        self._traps = TrapGrowth(self._space, threshold_bytes, deadline)
         self._max_seen = _MAX_MEMO_BYTES // (_BYTES_PER_MEMO_ENTRY + model.op_count // 7)
         self._seen: set[int] = set()
         self._path: list[_Frame] = []
@@ -80,7 +79,7 @@ class _Search:
             raise Refusal("recomputation-limit", text)
         self._visited += 1
         self._seen.add(state.done)
-        if stalls(space, self._exit_costs, state, self._threshold):
+        if self._traps.stalls(state):
             return
         affordable = [v for v in state.ready if space.step_cost(state, v) <= self._threshold]
         # The last one is tried first: least growth, so that a falling path is met early.
@@ -103,9 +102,10 @@ class _Search:
         return state, ran
 
     def _jump_back(self, state: State, ran: list[int]) -> tuple[State, list[int]] | None:
-        """Looks for a safe commit from an ancestor on the path to a state on the way here, and forgets its siblings.
+        """Looks for a safe commit between an ancestor and the new `state`, and gives up what it makes needless.
 
-        Returns the state to go on with, or None if that is `state` itself.
+        Returns the state to go on with, or None if that is `state` itself. The way to a commit is the way to `state`
+        without the ops outside it: no step of it is dearer (docs/certificates.md, "Recomputation").
         """
         depth = next(
             (d for d, f in enumerate(self._path) if f.state.live_bytes >= state.live_bytes),
@@ -116,27 +116,18 @@ class _Search:
         ancestor = self._path[depth].state
         cut = LiveCut(self._space, ancestor.done, ancestor.live_bytes, state.done)
         target = cut.largest_minimiser(self._deadline)
-        way = [op for frame in self._path[depth + 1 :] for op in frame.ran] + ran
-        restricted = [op for op in way if target >> op & 1]
-        reached = self._run_within(ancestor, restricted)
-        if reached is None:
-            return None
         for frame in self._path[depth:]:
             if frame.state.done == target:
                 return None
             frame.pending = []
         if target == state.done:
             return None
+        way = [op for frame in self._path[depth + 1 :] for op in frame.ran] + ran
+        way = [op for op in way if target >> op & 1]
         # States whose alternatives are given up are refuted only once the target is: forget them until then.
         for frame in self._path[depth + 1 :]:
             self._seen.discard(frame.state.done)
         del self._path[depth + 1 :]
-        return self._settled(reached, restricted)
-
-    def _run_within(self, state: State, ops: list[int]) -> State | None:
-        """The state once the ops have run in this order, or None if one does not fit."""
-        for op in ops:
-            if self._space.step_cost(state, op) > self._threshold:
-                return None
-            state = self._space.after(state, op)
-        return state
+        for op in way:
+            ancestor = self._space.after(ancestor, op)
+        return self._settled(ancestor, way)

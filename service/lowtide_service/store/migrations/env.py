@@ -1,11 +1,10 @@
-"""Alembic's entry: runs migrations on the connection it is handed, inside the caller's transaction."""
+"""Alembic's entry: runs migrations on the connection it is handed, in its transaction."""
 
 from __future__ import annotations
 
 from alembic import context
-from sqlalchemy import Connection
-
 from lowtide_service.store.tables import metadata
+from sqlalchemy import Connection
 
 connection = context.config.attributes["connection"]
 if not isinstance(connection, Connection):
