@@ -13,7 +13,7 @@ _PACKAGES = ("lowtide", "torch", "highspy", "fastapi", "uvicorn", "httpx")
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Attributes: `cores` this process may use; `load` of the last minute when the run started."""
+    """`cores`: those this process may use; `load`: of the minute before it was looked at."""
 
     cpu: str
     cores: int

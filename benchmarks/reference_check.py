@@ -18,7 +18,7 @@ from lowtide.build import build_graph
 from lowtide.checker import check
 from lowtide.memory import OrderError, evaluate
 from lowtide.schedule import Limits, Schedule, schedule
-from lowtide.wire import GraphError
+from lowtide.wire_errors import GraphError
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table

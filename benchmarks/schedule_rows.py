@@ -52,10 +52,11 @@ class ScheduleRow:
     """Everything measured for one graph. Peaks and bounds are bytes, times are medians.
 
     Attributes:
-        kernel_seconds: inside the kernel alone. library_seconds: from the bytes of the file to the
-            answer, in a process that is running already. command_seconds: the whole `lowtide
-            schedule` command in a new process. resident_bytes: the most memory a process of its own
-            held resident, the interpreter included.
+        kernel_seconds: what `Schedule.kernel_seconds` says: orders and bounds alone.
+        library_seconds: from the bytes of the file to the answer with its certificate, in a
+            process that is running already.
+        command_seconds: the whole `lowtide schedule` command in a new process.
+        resident_bytes: the most memory a process of its own held resident, interpreter included.
     """
 
     name: str

@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
 
@@ -75,6 +76,7 @@ def main() -> int:
     """Exit status: 0 done, 2 bad input."""
     arguments = _parse_arguments()
     try:
+        _require_extras()
         files = _graph_files(arguments)
         references = {} if arguments.reference is None else read_references(arguments.reference)
     except InputError as error:
@@ -97,6 +99,7 @@ def measure(files: Sequence[GraphFile], effort: Effort) -> Run:
     rows = _with_progress(
         "schedules", files, lambda file: measure_row(file, effort.time_limit_seconds)
     )
+    # An answer that is not proved would only show the time limit.
     service_files = [
         file_of[row.name]
         for row in rows
@@ -141,6 +144,15 @@ def _print_run(run: Run, references: dict[str, Reference]) -> None:
     console.print(gains(run.rows, run.olla, run.tflite_tools))
     console.print(aims_table(run.aims))
     console.print(run.machine.describe(), highlight=False)
+
+
+def _require_extras() -> None:
+    missing = [name for name in ("torch", "highspy", "lowtide_service") if not find_spec(name)]
+    if missing:
+        names = ", ".join(missing)
+        raise InputError(
+            f"{names} not installed: pip install 'lowtide[benchmarks]' (docs/results.md)"
+        )
 
 
 def _graph_files(arguments: argparse.Namespace) -> list[GraphFile]:

@@ -49,8 +49,7 @@ def measure_service(graphs: Sequence[GraphFile]) -> ServiceLatency:
     uncached.
 
     Raises:
-        RuntimeError: the server did not start, or the store answered where it cannot or did not
-            where it must. httpx.HTTPStatusError: it answered with an error.
+        RuntimeError: the server did not start, answered with an error, or had not kept an answer.
     """
     bodies = [b'{"graph":' + graph.data + b"}" for graph in graphs]
     uncached: list[float] = []
@@ -80,7 +79,8 @@ def _post(client: httpx.Client, body: bytes) -> tuple[float, bool]:
     start = perf_counter_ns()
     response = client.post("/schedule", content=body, headers={"Content-Type": "application/json"})
     seconds = (perf_counter_ns() - start) / 1e9
-    response.raise_for_status()
+    if response.status_code != httpx.codes.OK:
+        raise RuntimeError(f"the service answered {response.status_code}: {response.text}")
     return seconds, bool(response.json()["cached"])
 
 

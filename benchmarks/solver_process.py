@@ -27,7 +27,7 @@ def measure_resident_bytes(path: Path, time_limit_seconds: float) -> int:
         str(time_limit_seconds),
     ]
     finished = subprocess.run(
-        command, env=child_environment(), check=True, capture_output=True, text=True
+        command, env=child_environment(), check=True, stdout=subprocess.PIPE, text=True
     )
     return int(finished.stdout)
 

@@ -19,7 +19,7 @@ from lowtide_client.report.bars import MAX_BARS
 from lowtide_client.report.lifetimes import lifetimes
 from lowtide_client.report.orders import MAX_ROWS
 from lowtide_client.report.steps import LISTED_TENSORS, MAX_STEPS_IN_FULL, MAX_STRETCHES
-from lowtide_client.report.wording import exact, percentage, rounded, shown_name
+from lowtide_client.wording import exact, percentage, rounded, shown_name
 
 from tests.report_pages import (
     HOSTILE,
@@ -73,13 +73,14 @@ def test_the_memory_plot_is_the_profile(name: str, key: str, tmp_path: Path) -> 
     figure = report.data["figures"]["memory"]
     line = trace_of(figure, "steps", key)
     last = len(profile.step) - 1
-    assert line["x"] == [-0.5, *range(last + 1), last + 0.5]
+    assert line["x"] == [0.5, *range(1, last + 2), last + 1.5]
     plotted = in_bytes(line["y"], figure)
     assert plotted == [profile.step[0], *profile.step, profile.step[last]]
     bound = trace_of(figure, "bound")
     assert set(in_bytes(bound["y"], figure)) == {report.answer.lower_bound_bytes}
     mark = trace_of(figure, "binding", key)
-    assert mark["x"] == [profile.binding_step]
+    assert profile.binding_step is not None
+    assert mark["x"] == [profile.binding_step + 1]
     assert in_bytes(mark["y"], figure) == [profile.peak_bytes]
 
 
@@ -120,7 +121,7 @@ def test_bars_are_the_storages_over_their_lifetimes(nabu: Report, key: str) -> N
     for trace in figure["data"]:
         for position, storage in enumerate(trace["customdata"]):
             span = spans[storage]
-            assert trace["base"][position] == span.first_step - 0.5
+            assert trace["base"][position] == span.first_step + 0.5
             assert trace["x"][position] == span.last_step - span.first_step + 1
             assert in_bytes([trace["width"][position]], figure) == [
                 graph.storages[storage].size_bytes
@@ -133,7 +134,7 @@ def test_bars_are_the_storages_over_their_lifetimes(nabu: Report, key: str) -> N
             assert not members & {live.storage for live in held}
     assert drawn == {s for s in spans if graph.storages[s].size_bytes}
     (frame,) = figure["layout"]["shapes"]
-    assert (frame["x0"] + frame["x1"]) / 2 == profile.binding_step
+    assert (frame["x0"] + frame["x1"]) / 2 == profile.binding_step + 1
 
 
 @pytest.mark.parametrize("key", ["given", "best"])

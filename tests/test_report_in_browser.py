@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from lowtide_client.report.steps import LISTED_TENSORS
-from lowtide_client.report.wording import shown_name
+from lowtide_client.wording import shown_name
 
 from tests.report_pages import (
     HOSTILE,
@@ -82,7 +82,8 @@ def test_a_browser_draws_the_plots(nabu: Report, tmp_path: Path) -> None:
     assert lines_and_marks.count('class="js-line"') == 3
     assert len(POINT.findall(lines_and_marks)) == 2
     for profile in (nabu.given, nabu.best):
-        assert f"step {profile.binding_step}" in memory
+        assert profile.binding_step is not None
+        assert f">step {profile.binding_step + 1}</text>" in memory
     for key in ("given", "best"):
         bars = plot_part(dom, f"{key}-lifetimes")
         visible = [storage for storage in nabu.graph.storages if storage.size_bytes]
@@ -123,8 +124,8 @@ def test_hover_texts_show_hostile_names_as_text(hostile: Report, tmp_path: Path)
     assert not re.search(r"<a [^>]*href|<img", plots)
     said = html.unescape(dom.partition('<pre id="said">')[2].partition("</pre>")[0])
     assert "binding step" in said
-    for op in hostile.graph.ops:
-        assert shown_name(op.name, 48) in said
+    for step, op in enumerate(hostile.graph.ops):
+        assert f"step {step + 1}: {shown_name(op.name, 48)}" in said
     for number, storage in enumerate(hostile.graph.storages):
         name = shown_name(storage.name, 48)
         assert f"{name}1,048,576 bytes (1.00 MiB)" in said

@@ -15,8 +15,9 @@ from lowtide.wire import parse_graph
 from lowtide_client.report.bars import MAX_BARS, bar_chart
 from lowtide_client.report.data import script_json
 from lowtide_client.report.lifetimes import lifetimes, live_by_step
+from lowtide_client.report.plot_text import plot_name
 from lowtide_client.report.steps import points
-from lowtide_client.report.wording import percentage, plot_name, rounded, shown_name
+from lowtide_client.wording import percentage, rounded, shown_name
 
 from tests.oracles.random_graphs import random_wire
 from tests.report_pages import (

@@ -111,8 +111,8 @@ def test_a_built_graph_is_scheduled(lowtide: Lowtide) -> None:
     small = b.op("small", "", [big], out=("small", 1))
     b.output(b.op("join", "", [small, other], out=("y", 1)))
     answer = lowtide.schedule(b.build())
-    # Given: big and other together, 161 at least; the best runs small before other.
-    assert answer.given_order_peak_bytes == 162
+    # Given: x (or small), big and other together. The best frees big before other is made.
+    assert answer.given_order_peak_bytes == 161
     assert answer.peak_bytes == answer.lower_bound_bytes == 102
     assert answer.order == ("big", "small", "other", "join")
 

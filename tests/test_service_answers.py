@@ -226,7 +226,8 @@ def test_a_forged_cache_entry_is_a_miss_and_logged(tmp_path: Path) -> None:
             values.certificate.model_copy(update={"order": (0, 0, 0, 0, 0, 0)}),
             values.certificate.model_copy(update={"order": (0, 1, 2, 3, 4, 10**9)}),
         ):
-            store.put(StoredSolve(forged.identifier(), forged, 0.1, None), 60.0)
+            solve = StoredSolve(forged.identifier(), forged, "0" * 64, 0.1, 0.1, None)
+            store.put(solve, 60.0)
         engine.dispose()
         answer = ask(client, graph)
         assert not answer.cached

@@ -75,7 +75,7 @@ def solve(
         order=(0, 1, 2),
         witness=WorkingSetWitness(op=0),
     )
-    return StoredSolve(certificate.identifier(), certificate, 0.25, limit)
+    return StoredSolve(certificate.identifier(), certificate, "0" * 64, 0.25, 0.125, limit)
 
 
 def test_what_is_put_comes_back_whole(store: CertificateStore) -> None:

@@ -31,9 +31,9 @@ class InductorAnswer:
     """Inductor's orders for one graph.
 
     Attributes:
-        orders: op indices per method of METHODS. chosen: the order Inductor would run: the best of
-            the three and the given order, by its own estimate. seconds: wall time of the three
-            orderings together, without the wrapping and the estimates.
+        orders: op indices per method of METHODS.
+        chosen: what Inductor would run: the best of these and the given order, by its estimate.
+        seconds: wall time of the three orderings together, without wrapping and estimates.
     """
 
     orders: dict[str, tuple[int, ...]]

@@ -10,9 +10,9 @@ from lowtide_client.certificate_shelf import CertificateShelf
 from lowtide_client.inputs import GraphSource, read_certificate, read_graph
 
 if TYPE_CHECKING:
+    from lowtide._kernel import CancelToken
     from lowtide.answers import EvaluateAnswer, ScheduleAnswer, VerifyAnswer
     from lowtide.certificate import Certificate
-    from lowtide._kernel import CancelToken
 
     from lowtide_client.inputs import CertificateSource
 

@@ -35,12 +35,14 @@ def percentage(part: int, whole: int) -> str:
     return f"{tenths // 10}.{tenths % 10}%" if tenths else "less than 0.1%"
 
 
-def shown_name(name: str, max_characters: int) -> str:
-    """A name on one line, the middle left out where it is too long.
+def printable(text: str) -> str:
+    """Text on one line: what does not print, or turns the writing direction, is spelled out."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
-    Unprintable characters are spelled out, and with them those that change the writing direction.
-    """
-    safe = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)
+
+def shown_name(name: str, max_characters: int) -> str:
+    """A name in printable characters, its middle left out where it is too long."""
+    safe = printable(name)
     if len(safe) <= max_characters:
         return safe
     tail = (max_characters - 1) // 2

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from lowtide.answer_builder import evaluate_answer, schedule_answer
 from lowtide.build import build_graph
-from lowtide.canonical import canonical_form
 from lowtide.checker import check
 from lowtide.graph import Graph
 from lowtide.memory import OrderError, evaluate, order_from_names
@@ -18,7 +17,7 @@ from lowtide.schedule import Limits, Schedule, schedule
 from lowtide.wire_errors import GraphError, Problem
 from sqlalchemy.exc import SQLAlchemyError
 
-from lowtide_service.cached_answers import find_cached
+from lowtide_service.cached_answers import KnownGraph, find_cached
 from lowtide_service.replies import Answer, replying
 from lowtide_service.request_models import (
     EvaluateRequest,
@@ -58,19 +57,20 @@ def schedule_job(
     allowed_seconds = _allowed_seconds(config, request)
     wire = read_graph(request.graph, config.max_ops, config.max_tensors)
     graph = build_graph(wire)
-    cached, warning = _look_up(store, graph, allowed_seconds)
+    known = KnownGraph(wire, graph)
+    cached, warning = _look_up(store, known, allowed_seconds)
     if cached is not None:
         return Answer(_schedule_body(graph, cached, cached=True), warning)
     seconds = allowed_seconds if longest_seconds is None else min(allowed_seconds, longest_seconds)
     solved = schedule(graph, Limits(time_seconds=seconds))
     if solved.limit == "time" and seconds < allowed_seconds:
         return Undecided(allowed_seconds)
-    warning = _keep(store, solved, allowed_seconds) or warning
+    warning = _keep(store, known, solved, allowed_seconds) or warning
     if solved.status == "FEASIBLE":
         # A shorter search may have been luckier before: never answer worse than what is known.
-        known, _ = _look_up(store, graph, allowed_seconds)
-        if known is not None and known.certificate != solved.certificate:
-            return Answer(_schedule_body(graph, known, cached=True), warning)
+        best, _ = _look_up(store, known, allowed_seconds)
+        if best is not None and best.certificate != solved.certificate:
+            return Answer(_schedule_body(graph, best, cached=True), warning)
     return Answer(_schedule_body(graph, solved, cached=False), warning)
 
 
@@ -121,21 +121,30 @@ def _schedule_body(graph: Graph, solved: Schedule, *, cached: bool) -> bytes:
 
 
 def _look_up(
-    store: CertificateStore, graph: Graph, time_limit_seconds: float
+    store: CertificateStore, known: KnownGraph, time_limit_seconds: float
 ) -> tuple[Schedule | None, str | None]:
     """A stored answer that holds for this graph, a line for the log. Failing to look is a miss."""
     try:
-        return find_cached(store, graph, canonical_form(graph), time_limit_seconds)
+        return find_cached(store, known, time_limit_seconds)
     except SQLAlchemyError as error:
         return None, f"certificates could not be read: {_database_message(error)}"
 
 
-def _keep(store: CertificateStore, solved: Schedule, time_limit_seconds: float) -> str | None:
+def _keep(
+    store: CertificateStore, known: KnownGraph, solved: Schedule, time_limit_seconds: float
+) -> str | None:
     """Stores a new certificate; a line for the log when that failed: the answer stands anyway."""
     if solved.limit == "cancelled":
         return None
     name = solved.certificate.identifier()
-    kept = StoredSolve(name, solved.certificate, solved.solve_seconds, solved.limit)
+    kept = StoredSolve(
+        certificate_id=name,
+        certificate=solved.certificate,
+        labelled_digest=known.digest,
+        solve_seconds=solved.solve_seconds,
+        kernel_seconds=solved.kernel_seconds,
+        limit=solved.limit,
+    )
     try:
         if store.put(kept, time_limit_seconds):
             return None

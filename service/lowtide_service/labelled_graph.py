@@ -21,7 +21,9 @@ def labelled_digest(graph: Graph, form: CanonicalForm) -> str:
     for index in form.op_at:
         op = graph.ops[index]
         predecessors = sorted([op_position[u] for u in op.predecessors])
-        pairs = sorted([(storage_position[p.output], storage_position[p.input]) for p in op.in_place])
+        pairs = sorted(
+            [(storage_position[p.output], storage_position[p.input]) for p in op.in_place]
+        )
         description.update(f"{op.workspace_bytes}{predecessors}{pairs}".encode())
     for index in form.storage_at:
         storage = graph.storages[index]

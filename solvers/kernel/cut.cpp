@@ -91,7 +91,7 @@ Bytes MinCut::least_idle_bytes(std::span<const Side> side, Index exit, std::span
     for (Index storage : live_sources_) possible += capacity_[storage];
     if (possible < enough) return possible;
   }
-  while (value_ < enough && augment(control)) {
+  while (value_ < enough && augment(enough, control)) {
   }
   return value_;
 }
@@ -169,10 +169,12 @@ void MinCut::residual_arcs_from(Index node, Visit&& visit) {
   }
 }
 
-// One shortest augmenting path, breadth first from all sources with room.
-bool MinCut::augment(Control& control) {
+// One breadth-first pass from all sources with room. Every node next to the sink pushes what its tree path still has room for, so one pass does
+// the work of many shortest augmenting paths. The first such path always has room: a pass that pushes nothing proves the flow to be largest.
+bool MinCut::augment(Bytes enough, Control& control) {
   ++visit_epoch_;
   queue_.clear();
+  bool pushed = false;
   for (Index storage : live_sources_) {
     if (fed_[storage] < capacity_[storage]) {
       visited_[storage] = visit_epoch_;
@@ -180,38 +182,9 @@ bool MinCut::augment(Control& control) {
       queue_.push_back(storage);
     }
   }
-  for (std::size_t head = 0; head < queue_.size(); ++head) {
+  for (std::size_t head = 0; head < queue_.size() && value_ < enough; ++head) {
     const Index node = queue_[head];
-    if (node < problem_.storage_count()) {
-      // An open storage with a user outside, or kept by the caller, reaches the sink.
-      Index sink_slot = -1;
-      bool reaches_sink = problem_.is_output(node);
-      const Index begin = problem_.users().begin_of(node);
-      const auto users = problem_.users()[node];
-      for (std::size_t i = users.size(); i-- > 0 && !reaches_sink;) {
-        if (users[i] != exit_ && side_[users[i]] == Side::kOutside) {
-          reaches_sink = true;
-          sink_slot = static_cast<Index>(begin + i);
-        }
-      }
-      if (reaches_sink) {
-        Bytes amount = kUnlimited;
-        Index at = node;
-        while (reached_by_[at].kind != Arc::Kind::kNone) {
-          amount = std::min(amount, room(reached_by_[at]));
-          at = reached_by_[at].from;
-        }
-        amount = std::min(amount, capacity_[at] - fed_[at]);
-        fed_[at] += amount;
-        for (Index back = node; reached_by_[back].kind != Arc::Kind::kNone; back = reached_by_[back].from) {
-          push(reached_by_[back], amount);
-        }
-        (sink_slot < 0 ? to_end_[node] : to_user_[sink_slot]) += amount;
-        value_ += amount;
-        control.check(static_cast<std::uint32_t>(queue_.size()));
-        return true;
-      }
-    }
+    if (node < problem_.storage_count()) pushed |= push_to_sink(node);
     residual_arcs_from(node, [this](Index to, const Arc& arc) {
       if (visited_[to] == visit_epoch_) return;
       visited_[to] = visit_epoch_;
@@ -220,7 +193,32 @@ bool MinCut::augment(Control& control) {
     });
   }
   control.check(static_cast<std::uint32_t>(queue_.size()));
-  return false;
+  return pushed;
+}
+
+// A storage with a user outside, or kept by the caller, is next to the sink.
+bool MinCut::push_to_sink(Index storage) {
+  Index sink_slot = -1;
+  if (!problem_.is_output(storage)) {
+    const Index begin = problem_.users().begin_of(storage);
+    const auto users = problem_.users()[storage];
+    for (std::size_t i = users.size(); i-- > 0 && sink_slot < 0;) {
+      if (users[i] != exit_ && side_[users[i]] == Side::kOutside) sink_slot = static_cast<Index>(begin + i);
+    }
+    if (sink_slot < 0) return false;
+  }
+  Bytes amount = kUnlimited;
+  Index root = storage;
+  for (; reached_by_[root].kind != Arc::Kind::kNone; root = reached_by_[root].from) {
+    amount = std::min(amount, room(reached_by_[root]));
+  }
+  amount = std::min(amount, capacity_[root] - fed_[root]);
+  if (amount == 0) return false;
+  fed_[root] += amount;
+  for (Index at = storage; reached_by_[at].kind != Arc::Kind::kNone; at = reached_by_[at].from) push(reached_by_[at], amount);
+  (sink_slot < 0 ? to_end_[storage] : to_user_[sink_slot]) += amount;
+  value_ += amount;
+  return true;
 }
 
 // The source side of the cut that the last, failed, augmentation found: everything it reached.

@@ -56,7 +56,8 @@ class MinCut {
   void open_storage(Index storage, Bytes capacity);
   void open_op(Index op);
   bool is_open(Index storage) const { return storage_epoch_[storage] == epoch_; }
-  bool augment(Control& control);
+  bool augment(Bytes enough, Control& control);
+  bool push_to_sink(Index storage);
   template <typename Visit>
   void residual_arcs_from(Index node, Visit&& visit);
 

@@ -52,9 +52,9 @@ def read_wire(path: str, watch: Watch) -> WireGraph:
 
 def solve_here(path: str, time_limit_seconds: float | None, watch: Watch) -> Solved:
     """The answer of the solver in this process; Ctrl-C leaves the best so far."""
+    from lowtide._kernel import CancelToken
     from lowtide.answer_builder import schedule_answer
     from lowtide.build import build_graph
-    from lowtide._kernel import CancelToken
     from lowtide.schedule import Limits, schedule
 
     graph = build_graph(read_wire(path, watch))

@@ -9,8 +9,8 @@ from lowtide.graph import Graph
 
 from lowtide_client.report.figures import lifetimes_figure, memory_figure
 from lowtide_client.report.orders import OrderView
+from lowtide_client.report.plot_text import plot_name
 from lowtide_client.report.steps import Point, stretch_steps
-from lowtide_client.report.wording import plot_name
 
 _HOVER_CHARACTERS = 48
 
@@ -18,7 +18,7 @@ _HOVER_CHARACTERS = 48
 def page_data(
     graph: Graph, given: OrderView, best: OrderView, lower_bound_bytes: int
 ) -> dict[str, Any]:
-    """The page's data, as JSON values.
+    """The page's data, as JSON values. Steps count from 0.
 
     `steps` lists per order and point: step, op, bytes live before, while it runs, live after,
     number of live storages, the largest of them. `ops` maps op index to name, `tensors` storage

@@ -1,8 +1,8 @@
 """The three plots of a report, by plotly.py: memory over steps, storages over time in either order.
 
 Figures hold no names but those of bar labels; `page.js` makes the hover texts from each trace's
-`meta` and `customdata` and the page's tables. Colours are of middle lightness: they read on white
-and on black.
+`meta` and `customdata` and the page's tables. Steps are drawn as readers count them, from 1.
+Colours are of middle lightness: they read on white and on black.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from lowtide.graph import Graph
 
 from lowtide_client.report.bars import Bar
 from lowtide_client.report.orders import OrderView
-from lowtide_client.report.wording import plot_name, rounded, unit_for
+from lowtide_client.report.plot_text import plot_name
+from lowtide_client.wording import rounded, unit_for
 
 GIVEN_COLOUR = "#d9730d"
 BEST_COLOUR = "#2f80d0"
@@ -47,7 +48,7 @@ def memory_figure(given: OrderView, best: OrderView, lower_bound_bytes: int) -> 
     last_step = given.points[-1].stretch_end
     bound = go.Scatter(
         name=f"lower bound: {rounded(lower_bound_bytes)}",
-        x=[-0.5, last_step + 0.5],
+        x=[0.5, last_step + 1.5],
         y=[lower_bound_bytes / unit_bytes] * 2,
         mode="lines",
         line={"color": BOUND_COLOUR, "width": 2, "dash": "dash"},
@@ -108,8 +109,8 @@ def lifetimes_figure(graph: Graph, view: OrderView, top_bytes: int) -> dict[str,
     layout["shapes"] = [
         {
             "type": "rect",
-            "x0": binding_step - 0.5,
-            "x1": binding_step + 0.5,
+            "x0": binding_step + 0.5,
+            "x1": binding_step + 1.5,
             "y0": 0,
             "y1": 1,
             "yref": "paper",
@@ -127,7 +128,7 @@ def _memory_line(view: OrderView, colour: str, unit_bytes: int) -> go.Scatter:
     indices = [0, *range(len(points)), end]  # the first and the last step get their outer halves
     return go.Scatter(
         name=f"{view.title}: peak {rounded(view.profile.peak_bytes)}",
-        x=[-0.5, *(point.step for point in points), points[end].stretch_end + 0.5],
+        x=[0.5, *(point.step + 1 for point in points), points[end].stretch_end + 1.5],
         y=[points[index].step_bytes / unit_bytes for index in indices],
         customdata=indices,
         mode="lines",
@@ -141,11 +142,11 @@ def _binding_mark(view: OrderView, colour: str, unit_bytes: int, symbol: str) ->
     point = view.points[view.binding_point]
     return go.Scatter(
         name=f"binding step, {view.title}",
-        x=[point.step],
+        x=[point.step + 1],
         y=[point.step_bytes / unit_bytes],
         customdata=[view.binding_point],
         mode="markers+text",
-        text=[f"step {point.step:,}"],
+        text=[f"step {point.step + 1:,}"],
         textposition=_label_position(view),
         marker={"color": colour, "size": 14, "symbol": symbol},
         hoverinfo="text",
@@ -184,7 +185,7 @@ def _bar_trace(
     names = [graph.storages[bar.lifetime.storage].name for bar in bars]
     return go.Bar(
         orientation="h",
-        base=[bar.lifetime.first_step - 0.5 for bar in bars],
+        base=[bar.lifetime.first_step + 0.5 for bar in bars],
         x=[bar.lifetime.last_step - bar.lifetime.first_step + 1 for bar in bars],
         y=[
             (2 * bar.bottom_bytes + size) / (2 * unit_bytes)
@@ -222,7 +223,7 @@ def _layout(last_step: int, y_title: str) -> dict[str, Any]:
         "modebar": {"bgcolor": _CLEAR, "color": "#808a9a", "activecolor": BEST_COLOUR},
         "xaxis": {
             "title": {"text": "step"},
-            "range": [-0.5, last_step + 0.5],
+            "range": [0.5, last_step + 1.5],
             "tickformat": ",d",
             "showgrid": False,
             "zeroline": False,

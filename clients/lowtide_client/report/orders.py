@@ -10,7 +10,7 @@ from lowtide.memory import LiveStorage, Profile, held_at_step
 from lowtide_client.report.bars import BarChart, bar_chart
 from lowtide_client.report.lifetimes import lifetimes
 from lowtide_client.report.steps import Point, points
-from lowtide_client.report.wording import counted, rounded, shown_name
+from lowtide_client.wording import counted, rounded, shown_name
 
 MAX_ROWS = 500
 """A table names at most so many tensors, the largest; the rest is one row of totals."""
@@ -92,7 +92,7 @@ def order_view(graph: Graph, profile: Profile, *, key: str, title: str) -> Order
         binding=BindingTable(
             order=key,
             title=title,
-            step=f"{binding_step:,}",
+            step=f"{binding_step + 1:,} of {len(profile.order):,}",
             op=shown_name(graph.ops[profile.order[binding_step]].name, _ROW_CHARACTERS),
             summary=_summary(graph, held),
             rows=_rows(graph, held[:MAX_ROWS]),

@@ -1,6 +1,6 @@
 // Draws the report's figures. `report-data` holds plotly figures (made by plotly.py) and the tables their hover texts
 // come from. Names in the tables are already escaped for text that plotly draws; byte amounts are decimal strings, since
-// they may pass 2^53.
+// they may pass 2^53. Steps count from 0 in the tables and from 1 for readers.
 "use strict";
 (function () {
   const page = JSON.parse(document.getElementById("report-data").textContent);
@@ -19,10 +19,10 @@
 
   function stepText(order, index) {
     const [step, op, before, during, after, liveCount, largest] = page.steps[order][index];
-    const start = step - (step % page.stretch);
-    const end = Math.min(start + page.stretch, page.step_count) - 1;
+    const start = step - (step % page.stretch) + 1;
+    const end = Math.min(start + page.stretch - 1, page.step_count);
     const lines = [
-      `<b>step ${grouped(step)}: ${page.ops[op]}</b>`,
+      `<b>step ${grouped(step + 1)}: ${page.ops[op]}</b>`,
       `${amount(during)} while it runs`,
       `${grouped(before)} bytes live before, ${grouped(after)} after`,
     ];

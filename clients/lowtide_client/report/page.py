@@ -19,7 +19,7 @@ from lowtide_client.report.data import page_data, script_json
 from lowtide_client.report.orders import BindingTable, order_view
 from lowtide_client.report.steps import stretch_steps
 from lowtide_client.report.summary import tiles
-from lowtide_client.report.wording import counted, printable, shown_name
+from lowtide_client.wording import counted, printable, shown_name
 
 _TITLE_CHARACTERS = 200
 
@@ -72,7 +72,7 @@ def _page(
         scripts = [get_plotlyjs().replace("\r\n", "\n"), _resource("page.js")]
         data = script_json(page_data(graph, given_view, best_view, answer.lower_bound_bytes))
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    size = f"{counted(len(graph.ops), 'op')}, {counted(len(graph.storages), 'block')} of memory"
+    size = f"{counted(len(graph.ops), 'op')}, {counted(len(graph.storages), 'storage')}"
     return environment.from_string(_resource("page.html.jinja")).render(
         title=shown_name(graph.name, _TITLE_CHARACTERS) or "unnamed graph",
         size=size,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lowtide.answers import ScheduleAnswer
 
-from lowtide_client.report.wording import exact, percentage, printable, rounded
+from lowtide_client.wording import exact, percentage, printable, rounded
 
 _PROOFS = {
     "working-set": "one op alone needs that much, in any order",

@@ -23,11 +23,21 @@ _EVICTION_TARGET_PERCENT = 90  # evict below the bound, so that not every insert
 
 @dataclass(frozen=True, slots=True)
 class StoredSolve:
-    """A certificate and how it came about. `limit` is what stopped the solver, if anything did."""
+    """A certificate and how it came about.
+
+    Attributes:
+        certificate_id: the certificate's name, its content hash.
+        certificate: what was proved.
+        labelled_digest: of the graph it was proved for (`labelled_graph.py`).
+        solve_seconds, kernel_seconds: of the search that found it.
+        limit: what stopped that search, if anything did.
+    """
 
     certificate_id: str
     certificate: Certificate
+    labelled_digest: str
     solve_seconds: float
+    kernel_seconds: float
     limit: Limit | None
 
 
@@ -86,10 +96,19 @@ class CertificateStore:
                 },
             ).all()
             found = []
-            for name, stored, solve_seconds, stopped_by, _ in rows:
-                certificate = _intact_certificate(name, stored)
+            for row in rows:
+                certificate = _intact_certificate(row.id, row.certificate)
                 if certificate is not None:
-                    found.append(StoredSolve(name, certificate, solve_seconds, stopped_by))
+                    found.append(
+                        StoredSolve(
+                            certificate_id=row.id,
+                            certificate=certificate,
+                            labelled_digest=row.labelled_digest,
+                            solve_seconds=row.solve_seconds,
+                            kernel_seconds=row.kernel_seconds,
+                            limit=row.stopped_by,
+                        )
+                    )
             now = self._now_microseconds()
             if rows and rows[0].last_used_microseconds < now - _TOUCH_MICROSECONDS:
                 connection.execute(statements.TOUCH, {"touched": rows[0].id, "used_at": now})
@@ -112,7 +131,9 @@ class CertificateStore:
                     "lower_bound_bytes": solve.certificate.lower_bound_bytes,
                     "time_limit_milliseconds": math.floor(time_limit_seconds * 1000),
                     "stopped_by": solve.limit,
+                    "labelled_digest": solve.labelled_digest,
                     "solve_seconds": solve.solve_seconds,
+                    "kernel_seconds": solve.kernel_seconds,
                     "certificate": stored,
                     "size_bytes": size_bytes,
                     "last_used_microseconds": self._now_microseconds(),

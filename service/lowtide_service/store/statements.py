@@ -13,7 +13,15 @@ BY_NAME = select(_t.certificate).where(_t.id == bindparam("certificate_id"))
 
 _eligible = certificates.alias("eligible")
 CANDIDATES = (
-    select(_t.id, _t.certificate, _t.solve_seconds, _t.stopped_by, _t.last_used_microseconds)
+    select(
+        _t.id,
+        _t.certificate,
+        _t.labelled_digest,
+        _t.solve_seconds,
+        _t.kernel_seconds,
+        _t.stopped_by,
+        _t.last_used_microseconds,
+    )
     .where(
         _t.graph_hash == bindparam("graph_hash"),
         select(_eligible.c.id)

@@ -1,6 +1,7 @@
 """The independent checker: plain Python, with its own model of memory and nothing of the solver's.
 
-Imports `lowtide.wire`, `lowtide.certificate`, `lowtide.answers` and `lowtide.canonical`, nothing else of the library.
+Imports `lowtide.wire`, `lowtide.certificate`, `lowtide.answers` and `lowtide.canonical`, nothing
+else of the library.
 """
 
 from lowtide.checker.check import check

@@ -19,9 +19,9 @@ def check(
 ) -> VerifyAnswer:
     """Whether the certificate is true of the graph, from the graph and the certificate alone.
 
-    Never raises, whatever the certificate holds: what does not hold, and what cannot be decided within the time
-    limit or 512 MiB, is refused with a reason code. Working-set and trap witnesses take time linear in the graph
-    per exit; search witnesses see docs/certificates.md.
+    Never raises, whatever the certificate holds: what does not hold, and what cannot be decided
+    within the time limit or 512 MiB, is refused with a reason code. Working-set and trap witnesses
+    take time linear in the graph per exit; search witnesses see docs/certificates.md.
     """
     method: Method = "none"
     try:
@@ -48,7 +48,8 @@ def check(
     return VerifyAnswer(
         accepted=True,
         reason=None,
-        detail=f"the order peaks at {certificate.peak_bytes} bytes{step_text}; no order peaks below {bound} bytes",
+        detail=f"the order peaks at {certificate.peak_bytes} bytes{step_text}; "
+        f"no order peaks below {bound} bytes",
         method=method,
         status=certificate.status,
         peak_bytes=certificate.peak_bytes,
@@ -77,8 +78,8 @@ def _canonical_input(model: Model) -> CanonicalInput:
 
 def _check_hash(form: CanonicalForm, certificate: Certificate) -> None:
     if certificate.graph_hash != form.graph_hash:
-        text = f"the certificate is for graph {shown(certificate.graph_hash)}, this is {shown(form.graph_hash)}"
-        raise Refusal("hash-mismatch", text)
+        claimed, actual = shown(certificate.graph_hash), shown(form.graph_hash)
+        raise Refusal("hash-mismatch", f"the certificate is for graph {claimed}, this is {actual}")
 
 
 def _check_claims(certificate: Certificate) -> None:

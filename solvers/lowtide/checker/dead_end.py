@@ -1,4 +1,4 @@
-"""Traps that start at a state: nothing leaves them within the threshold (design, sections 2 and 3)."""
+"""Traps that start at a state and that nothing leaves within the threshold (design, section 3)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from lowtide.checker.states import State, StateSpace, members
 class ExitCosts:
     """Decides whether an exit is too dear, at every state between a start and a trap.
 
-    What was found too dear once stays so for later starts within the same trap: they leave fewer states to run from.
+    What was found too dear once stays so for later starts within the same trap: they leave fewer
+    states to run from.
     """
 
     def __init__(self, space: StateSpace, threshold_bytes: int, deadline: Deadline) -> None:
@@ -21,7 +22,9 @@ class ExitCosts:
         self._dear_from: dict[tuple[int, int], list[int]] = {}
 
     def is_too_dear(self, start: State, trap: int, exit_op: int) -> bool:
-        """Whether c(X, exit_op) > threshold for every downset X with start + ancestors of exit_op <= X <= trap.
+        """Whether the exit costs more than the threshold, whatever happened before within the trap.
+
+        That is c(X, exit_op) > threshold for all downsets X, start + ancestors of exit_op <= X <= trap.
 
         `trap` is a downset that holds `start` and the predecessors of `exit_op`, but not `exit_op`.
         """

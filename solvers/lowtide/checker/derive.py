@@ -1,4 +1,7 @@
-"""From a WireGraph to the checker's model: names to storages, hazards to dependencies (docs/memory-model.md)."""
+"""From a WireGraph to the checker's model: names become storages, hazards become dependencies.
+
+The rules are those of docs/memory-model.md.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from lowtide.wire import WireGraph, WireOp
 
 
 def derive_model(wire: WireGraph) -> Model:
-    """The model of a valid graph. Linear, apart from sorting and the in-place modes of single ops."""
+    """The model of a valid graph. Linear, apart from sorting and the modes of single ops."""
     names = _Names(wire)
     creates = [names.created_by(op) for op in wire.ops]
     touches = [names.named_by(op) - own for op, own in zip(wire.ops, creates, strict=True)]
@@ -51,7 +54,8 @@ class _Names:
     """What each tensor name stands for.
 
     Attributes:
-        roots: name of the root tensor per storage, in listing order; roots that nobody makes are left out.
+        roots: name of the root tensor per storage, in listing order; roots that nobody makes are
+            left out.
         sizes: bytes per storage.
         storage_of: tensor name to storage; names of left-out storages are missing.
         maker: tensor name to the op after which it can be read, or GRAPH_INPUT.
@@ -99,7 +103,7 @@ class _Names:
         return {self.storage_of[name] for names in (op.inputs, op.outputs) for name in names}
 
     def makers_for(self, op: WireOp) -> set[int]:
-        """The ops (and GRAPH_INPUT) that make what the op reads and the bases of the views it makes."""
+        """The ops (and GRAPH_INPUT) that make what it reads and the bases of the views it makes."""
         bases = [self._base[name] for name in op.outputs if name in self._base]
         return {self.maker[name] for names in (op.inputs, bases) for name in names}
 
@@ -109,8 +113,9 @@ def _predecessors(
 ) -> list[tuple[int, ...]]:
     """Per op the ops it waits for.
 
-    A hazard that follows from two others by way of the overwriting op between them is left out, or a storage
-    overwritten k times with m readers would have k times m of them. Creators come before all users anyway.
+    A hazard that follows from two others by way of the overwriting op between them is left out, or
+    a storage overwritten k times with m readers would have k times m of them. Creators come before
+    all users anyway.
     """
     index_of = {op.name: v for v, op in enumerate(wire.ops)}
     overwritten = [{names.storage_of[name] for name in op.mutates} for op in wire.ops]

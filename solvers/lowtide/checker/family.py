@@ -1,7 +1,7 @@
 """Search witnesses with their states: a closed family (docs/certificates.md, "search").
 
-An order within the threshold would lead from state to state of the family for ever, each larger than the last;
-as there are finitely many, there is no such order.
+An order within the threshold would lead from state to state of the family for ever, each larger
+than the last; as there are finitely many, there is no such order.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ class _Family:
             self._positions.ops(entry.then_run, "family-unknown-op")
             taken_bytes += state.done.bit_length() // 8 + _BYTES_PER_READY_OP * len(state.ready)
             if taken_bytes > _MAX_FAMILY_BYTES:
-                raise Refusal("family-too-large", f"the family does not fit in {_MAX_FAMILY_BYTES} bytes")
+                text = f"the family does not fit in {_MAX_FAMILY_BYTES} bytes"
+                raise Refusal("family-too-large", text)
             states.append(state)
         self._members = {state.done for state in states}
         return states
@@ -80,7 +81,8 @@ class _Family:
             return self._space.empty()
         if entry.parent is None or not 0 <= entry.parent < index:
             parent = "none" if entry.parent is None else shown(entry.parent)
-            raise Refusal("family-bad-parent", f"state {index}: its parent ({parent}) is not an earlier state")
+            text = f"state {index}: its parent ({parent}) is not an earlier state"
+            raise Refusal("family-bad-parent", text)
         return self._run(states[entry.parent], entry.run, index)
 
     def _run(self, state: State, positions: Iterable[int], index: int) -> State:
@@ -94,7 +96,7 @@ class _Family:
         return state
 
     def check_closed(self, listed: Sequence[FamilyState], states: Sequence[State]) -> None:
-        """Checks of every state that an order within the threshold leads on to a larger state of the family."""
+        """Checks that an order within the threshold leads from every state to a larger one."""
         for index, (entry, state) in enumerate(zip(listed, states, strict=True)):
             self._deadline.check()
             if entry.then == "branch":
@@ -106,7 +108,8 @@ class _Family:
 
     def _check_branch(self, index: int, entry: FamilyState, state: State) -> None:
         if entry.then_run:
-            raise Refusal("family-then-run", f"state {index} branches: it has no ops to run at once")
+            text = f"state {index} branches: it has no ops to run at once"
+            raise Refusal("family-then-run", text)
         for op in state.ready:
             if state.done | 1 << op not in self._members:
                 cost = self._space.step_cost(state, op)
@@ -120,8 +123,10 @@ class _Family:
 
     def _check_commit(self, index: int, entry: FamilyState, state: State) -> None:
         if not entry.then_run:
-            raise Refusal("family-then-run", f"state {index} commits to nothing: it has no ops to run")
-        # Ops that do not add live bytes are safe one by one; what follows them is safe as a whole or not.
+            text = f"state {index} commits to nothing: it has no ops to run"
+            raise Refusal("family-then-run", text)
+        # Ops that do not add live bytes are safe one by one; what follows them is safe as a whole
+        # or not.
         safe = committed = state
         for position in entry.then_run:
             op = self._positions.op(position, "family-unknown-op")
@@ -135,7 +140,8 @@ class _Family:
                 safe = after
             committed = after
         if committed.done not in self._members:
-            raise Refusal("family-not-closed", f"state {index} commits to a state outside the family")
+            text = f"state {index} commits to a state outside the family"
+            raise Refusal("family-not-closed", text)
         if safe is not committed:
             cut = LiveCut(self._space, safe.done, safe.live_bytes, committed.done)
             if not cut.reaches(committed.live_bytes, self._deadline):

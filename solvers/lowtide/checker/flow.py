@@ -1,7 +1,7 @@
-"""A flow that shows an exit to be expensive: checked for arcs, capacities and conservation, nothing searched.
+"""A flow that shows an exit to be expensive: arcs, capacities, conservation; nothing is searched.
 
-The network is the one of docs/memory-model.md, "The cut for an exit"; docs/certificates.md has the proof that
-a flow in it is a lower bound.
+The network is the one of docs/memory-model.md, "The cut for an exit"; docs/certificates.md has the
+proof that a flow in it is a lower bound.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class ExitFlow:
             order_flow: (op, predecessor, amount). Indices are those of the model and in range.
 
         Raises:
-            Refusal: an arc that is not in the network, an amount below zero, a storage over its capacity, an op that
+            Refusal: an arc that is not in the network, an amount below zero, a storage over its
+            capacity, an op that
                 does not pass on exactly what it receives.
         """
         for count, (storage, user, amount) in enumerate(storage_flow):
@@ -91,7 +92,7 @@ class ExitFlow:
             self._out_of[creator] += amount
 
     def _check_takes_part(self, storage: int) -> None:
-        """A storage takes part if the exit does not touch it anyway and it can be there when the exit runs."""
+        """A storage takes part if the exit does not touch it and it can be there when the exit runs."""
         if storage in self._lost_saving:
             return
         model = self._model
@@ -147,8 +148,8 @@ class ExitFlow:
             received, passed_on = self._into[op], self._out_of[op]
             if received != passed_on:
                 name = shown(self._model.op_names[op])
-                text = f"op {name} receives {shown(received)} bytes and passes on {shown(passed_on)}"
-                raise self._refusal("flow-not-conserved", text)
+                text = f"receives {shown(received)} bytes and passes on {shown(passed_on)}"
+                raise self._refusal("flow-not-conserved", f"op {name} {text}")
 
     def _refusal(self, reason: str, text: str) -> Refusal:
         return Refusal(reason, f"{self._name}: {text}")

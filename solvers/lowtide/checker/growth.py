@@ -10,7 +10,8 @@ from lowtide.checker.states import State, StateSpace
 class TrapGrowth:
     """Grows traps from states and remembers those that grew to all ops.
 
-    A trap met again is not grown again: it may stall from another start, but saying that it does not is always safe.
+    A trap met again is not grown again: it may stall from another start, but saying that it does
+    not is always safe.
     """
 
     def __init__(self, space: StateSpace, threshold_bytes: int, deadline: Deadline) -> None:
@@ -20,10 +21,11 @@ class TrapGrowth:
         self._leads_to_end: set[int] = set()
 
     def stalls(self, start: State) -> bool:
-        """Whether some downset from `start` on, short of all ops, is found to have only exits beyond the threshold.
+        """Whether a trap of `start`, short of all ops, is found to have only exits that are too dear.
 
-        The trap grows by what a real run reaches, then by exits that some state within it can afford. True proves
-        that no order within the threshold passes through `start`; False proves nothing.
+        The trap grows by what a real run reaches, then by exits that some state within it can
+        afford. True proves that no order within the threshold passes through `start`; False proves
+        nothing.
         """
         trap = start
         met = []

@@ -13,10 +13,10 @@ _SOURCE, _SINK = 0, 1
 class LiveCut:
     """min { live(X) : lower <= X <= upper }, or min { c_m(X, op) } with `exit_op` and its mode m.
 
-    A downset X is the source side. It pays for every storage that it creates and somebody outside X needs; what is
-    live at every X is a constant and takes no part. With an exit, it pays as well for every in-place saving
-    that is lost because another user of the input is outside X. Only the neighbourhood of the free
-    ops (upper without lower) is looked at.
+    A downset X is the source side. It pays for every storage that it creates and somebody outside X
+    needs; what is live at every X is a constant and takes no part. With an exit, it pays as well
+    for every in-place saving that is lost because another user of the input is outside X. Only the
+    neighbourhood of the free ops (upper without lower) is looked at.
 
     Args:
         lower, upper: downsets, lower within upper.

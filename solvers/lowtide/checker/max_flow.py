@@ -1,4 +1,4 @@
-"""Maximum flow (Dinic), stopped as soon as enough has been sent. For the cuts the checker makes itself."""
+"""Maximum flow (Dinic), stopped once enough has been sent: for the cuts the checker makes itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _TURNS_BETWEEN_CHECKS = 4096
 
 
 class FlowNetwork:
-    """Nodes by index; arcs in pairs, arc k ^ 1 being the residual of arc k. Amounts are integers."""
+    """Nodes by index; arcs in pairs, arc k ^ 1 being the residual of arc k; integer amounts."""
 
     def __init__(self, node_count: int) -> None:
         self._arcs_at: list[list[int]] = [[] for _ in range(node_count)]

@@ -1,4 +1,7 @@
-"""The checker's own model of memory: what a WireGraph says once names are resolved (docs/memory-model.md)."""
+"""The checker's own model of memory: what a graph says once names are resolved.
+
+The rules are those of docs/memory-model.md.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ GRAPH_INPUT = -1
 
 
 class Saving(NamedTuple):
-    """In a mode, `output` takes over `input`, which saves `size_bytes` if `input` dies at the op."""
+    """`output` takes over `input`, which saves `size_bytes` if `input` dies at the op."""
 
     output: int
     input: int
@@ -22,13 +25,17 @@ Mode = tuple[Saving, ...]
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Ops and storages by index: ops in the given order, which respects all dependencies; storages in tensor order.
+    """Ops and storages by index: ops in the given order, storages in the listing order of tensors.
+
+    The given order respects all dependencies: op indices are a topological order.
 
     Attributes:
         op_names, storage_names: for messages; a storage is named after its root tensor.
-        size_bytes, creator, users, is_output, is_pinned: per storage; `users` ascend, without the creator.
+        size_bytes, creator, users, is_output, is_pinned: per storage; `users` ascend, without the
+            creator.
         predecessors, successors: per op, ascending; all dependencies but those that hazards repeat.
-        creates, touches: per op its storages, ascending: those it creates; those it reads, views, overwrites.
+        creates, touches: per op its storages, ascending: those it creates; those it reads, views,
+            overwrites.
         workspace_bytes: per op.
         modes: per op its in-place modes, at least one.
         pinned_bytes: of all pinned inputs together.
@@ -59,7 +66,7 @@ class Model:
         return self.is_output[storage] or self.is_pinned[storage]
 
     def added_bytes(self, op: int) -> int:
-        """What running the op adds to the live bytes, before in-place savings: what it creates, its workspace."""
+        """What it creates and its workspace: added to the live bytes, before in-place savings."""
         created = sum(self.size_bytes[s] for s in self.creates[op])
         return created + self.workspace_bytes[op]
 

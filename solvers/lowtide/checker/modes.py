@@ -1,4 +1,4 @@
-"""In-place modes of an op: the maximal matchings of its pairs (docs/memory-model.md, "In-place modes")."""
+"""In-place modes of an op: the maximal matchings of its pairs (docs/memory-model.md)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ Pair = tuple[int, int]
 
 
 def maximal_matchings(pairs: Iterable[Pair]) -> tuple[tuple[Pair, ...], ...]:
-    """Every inclusion-maximal matching of the pairs, each sorted; one empty matching if there are no pairs.
+    """Every inclusion-maximal matching of the pairs, each sorted; without pairs the empty one.
 
-    Any maximal matching holds a given pair or one of its rivals (pairs that share a storage with it), so branching
-    over these finds all of them, and every branch ends in one.
+    Any maximal matching holds a given pair or one of its rivals (pairs that share a storage with
+    it), so branching over these finds all of them, and every branch ends in one.
     """
     everything = frozenset(pairs)
     rivals = {p: frozenset(q for q in everything if _compete(p, q)) for p in everything}

@@ -1,4 +1,4 @@
-"""The order of a certificate: every op once, after what it depends on, and the peak it really has."""
+"""The order of a certificate: every op after what it depends on, and the peak it really has."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lowtide.checker.refusal import Refusal, shown
 
 
 def peak_of(model: Model, order: Sequence[int]) -> tuple[int, int]:
-    """The largest step cost of an order, and the first step that has it (0 and -1 without ops). Linear time.
+    """The largest step cost of an order and the first step that has it; 0 and -1 without ops. Linear.
 
     Args:
         order: op indices, each op exactly once.

@@ -1,4 +1,4 @@
-"""Canonical positions, in which certificates name ops and storages, to indices of the checker's model."""
+"""From canonical positions, by which certificates name ops and storages, to model indices."""
 
 from __future__ import annotations
 

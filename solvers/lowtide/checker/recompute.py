@@ -1,7 +1,8 @@
-"""Search witnesses without their states: the checker looks for an order within the threshold itself.
+"""Search witnesses without their states: the checker searches for itself.
 
-Depth first over downsets. What is left out, and why nothing is missed, is proved in docs/certificates.md
-("Recomputation"); nothing here comes from the certificate except the threshold.
+Depth first over downsets. What is left out, and why nothing is missed, is proved in
+docs/certificates.md ("Recomputation"); nothing here comes from the certificate except the
+threshold.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ def refute_by_search(model: Model, threshold_bytes: int, deadline: Deadline) -> 
     """Shows that every order takes more than `threshold_bytes`; returns how many states that took.
 
     Raises:
-        Refusal: `bound-refuted` if there is an order within the threshold, `recomputation-limit` if neither is
+        Refusal: `bound-refuted` if there is an order within the threshold, `recomputation-limit` if
+        neither is
             shown in time or in 512 MiB.
     """
     return _Search(model, threshold_bytes, deadline.named("recomputation-limit")).run()
@@ -30,7 +32,7 @@ def refute_by_search(model: Model, threshold_bytes: int, deadline: Deadline) -> 
 
 @dataclass(slots=True)
 class _Frame:
-    """A state on the path, the ops that lead to it from the frame before, and the ops still to be tried."""
+    """A state on the path, the ops that lead to it from the last frame, the ops still to be tried."""
 
     state: State
     ran: list[int]
@@ -102,9 +104,10 @@ class _Search:
         return state, ran
 
     def _jump_back(self, state: State, ran: list[int]) -> tuple[State, list[int]] | None:
-        """Looks for a safe commit between an ancestor and the new `state`, and gives up what it makes needless.
+        """Looks for a safe commit between an ancestor and `state`; gives up what it makes needless.
 
-        Returns the state to go on with, or None if that is `state` itself. The way to a commit is the way to `state`
+        Returns the state to go on with, or None if that is `state` itself. The way to a commit is
+        the way to `state`
         without the ops outside it: no step of it is dearer (docs/certificates.md, "Recomputation").
         """
         depth = next(
@@ -124,7 +127,8 @@ class _Search:
             return None
         way = [op for frame in self._path[depth + 1 :] for op in frame.ran] + ran
         way = [op for op in way if target >> op & 1]
-        # States whose alternatives are given up are refuted only once the target is: forget them until then.
+        # States whose alternatives are given up are refuted only once the target is: forget them
+        # until then.
         for frame in self._path[depth + 1 :]:
             self._seen.discard(frame.state.done)
         del self._path[depth + 1 :]

@@ -9,7 +9,12 @@ _MAX_EXACT_AMOUNT = 10**30
 
 
 class Refusal(Exception):  # noqa: N818 - a verdict, not an error
-    """A certificate does not hold. `reason` is a stable code (docs/certificates.md), `detail` a sentence."""
+    """A certificate does not hold.
+
+    Attributes:
+        reason: a stable code (docs/certificates.md).
+        detail: a sentence with names and numbers.
+    """
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(reason, detail)
@@ -39,11 +44,12 @@ class Deadline:
 
 
 def shown(value: int | str) -> str:
-    """A number or text of a certificate as a message may quote it: short, printable, whatever it holds."""
+    """A number or text of a certificate as a message may quote it: short and printable."""
     if isinstance(value, str):
         start = value[:_MAX_QUOTED_CHARACTERS]
         ellipsis = "..." if len(value) > len(start) else ""
-        return '"' + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in start) + ellipsis + '"'
+        safe = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in start)
+        return f'"{safe}{ellipsis}"'
     if -_MAX_EXACT_AMOUNT < value < _MAX_EXACT_AMOUNT:
         return str(value)
     # Python refuses to print integers of thousands of digits.

@@ -37,7 +37,7 @@ class StateSpace:
     """
 
     def __init__(self, model: Model) -> None:
-        """Raises Refusal (`search-too-large`) for a graph whose bit sets would not fit in 256 MiB."""
+        """Raises Refusal (`search-too-large`) if the graph's bit sets would not fit in 256 MiB."""
         rows = model.op_count + len(model.size_bytes)
         if rows * model.op_count > 8 * _MAX_BIT_SET_BYTES:
             text = f"search witnesses are not checked for graphs of {model.op_count} ops"

@@ -1,4 +1,4 @@
-"""Trap witnesses: a set of ops every order has to leave (or enter), and a flow for every way to do it."""
+"""Trap witnesses: a set of ops every order has to leave or enter, a flow for every way to do it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def check_trap(
             raise Refusal("exit-unknown", f"op {name} is not an exit of the trap")
         key = op, _claimed_pairs(positions, claim, name)
         if key not in modes:
-            raise Refusal("mode-unknown", f"exit {name}: {_mode_text(model, key[1])} is no mode of it")
+            text = f"exit {name} does not have {_mode_text(model, key[1])}"
+            raise Refusal("mode-unknown", text)
         if key in shown_dear:
             raise Refusal("exit-repeated", f"exit {name} is listed twice in one in-place mode")
         shown_dear.add(key)
@@ -58,21 +59,21 @@ class _Trap:
                 if other not in members:
                     before, after = (other, op) if forward else (op, other)
                     names = shown(model.op_names[before]), shown(model.op_names[after])
-                    text = f"op {names[1]} depends on op {names[0]}, and the trap holds only one of them"
-                    raise Refusal("trap-not-closed", text)
+                    text = f"op {names[1]} depends on op {names[0]}"
+                    raise Refusal("trap-not-closed", f"{text}; the trap holds only one of them")
         template = bytearray(model.op_count)
         for op in range(model.op_count):
             template[op] = FREE if op in members else (BEYOND if forward else LOWER)
         self._template = bytes(template)
 
     def exit_ops(self) -> Iterator[int]:
-        """Forward: the ops that can be the first to run outside. Reverse: that can be the last to run outside."""
+        """Forward: the ops that can be the first to run outside; reverse: the last."""
         for op in range(self.model.op_count):
             if op not in self._members and all(u in self._members for u in self._inward[op]):
                 yield op
 
     def region(self, exit_op: int) -> Sequence[int]:
-        """Where every op stands when the exit runs (docs/memory-model.md, "The cut for an exit")."""
+        """Where every op stands when the exit runs: L, U \\ L, or outside U of docs/memory-model.md."""
         region = bytearray(self._template)
         side = LOWER if self._forward else BEYOND
         region[exit_op] = BEYOND
@@ -144,7 +145,8 @@ def _check_exit(
         value = ExitFlow(model, op, mode, trap.region(op), deadline).value(*flows)
     if working_set + value < bound_bytes:
         text = (
-            f"exit {shown(model.op_names[op])} in {_mode_text(model, _pairs_of(mode))}: working set "
-            f"{working_set} and flow {value} make {working_set + value} bytes, less than {bound_bytes}"
+            f"exit {shown(model.op_names[op])} in {_mode_text(model, _pairs_of(mode))}: "
+            f"working set {working_set} and flow {value} make {working_set + value} bytes, "
+            f"less than {bound_bytes}"
         )
         raise Refusal("flow-too-small", text)
