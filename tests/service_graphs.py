@@ -52,6 +52,34 @@ def hard(ops: int, seed: int) -> GraphDocument:
     }
 
 
+def reads_of_edges(edges: list[tuple[int, int]]) -> GraphDocument:
+    """One op per vertex that makes a tensor, one op per edge that reads both of its ends.
+
+    Colour refinement cannot tell regular graphs of one degree and size apart; their peaks differ.
+    """
+    vertices = sorted({vertex for edge in edges for vertex in edge})
+    tensors = [{"name": f"t{vertex}", "bytes": 1000} for vertex in vertices]
+    tensors += [{"name": f"e{i}", "bytes": 1} for i in range(len(edges))]
+    makers = [{"name": f"make {v}", "inputs": [], "outputs": [f"t{v}"]} for v in vertices]
+    readers = [
+        {"name": f"read {i}", "inputs": [f"t{a}", f"t{b}"], "outputs": [f"e{i}"]}
+        for i, (a, b) in enumerate(edges)
+    ]
+    return {
+        "format": "lowtide.graph/1",
+        "tensors": tensors,
+        "ops": makers + readers,
+        "inputs": [],
+        "outputs": [],
+    }
+
+
+CUBE = reads_of_edges([(a, a | bit) for a in range(8) for bit in (1, 2, 4) if not a & bit])
+TWO_TETRAHEDRA = reads_of_edges(
+    [(a + k, b + k) for k in (0, 4) for a in range(4) for b in range(a + 1, 4)]
+)
+
+
 def renamed_and_shuffled(graph: GraphDocument, seed: int) -> tuple[GraphDocument, dict[str, str]]:
     """The same graph, renamed, its lists in another valid order; and old op name -> new."""
     random_numbers = random.Random(seed)

@@ -13,13 +13,24 @@ from lowtide.answer_builder import evaluate_answer, schedule_answer
 from lowtide.answers import EvaluateAnswer, ScheduleAnswer, VerifyAnswer
 from lowtide.build import build_graph
 from lowtide.certificate import Certificate
+from lowtide.graph_identity import graph_canonical_form
 from lowtide.memory import evaluate, order_from_names
 from lowtide.schedule import schedule
 from lowtide.wire import parse_graph
+from lowtide_service.recent_results import RecentResults
+from lowtide_service.store.certificate_store import CertificateStore, StoredSolve
+from lowtide_service.store.engine import open_engine
 
 from tests.oracles.random_graphs import random_wire
 from tests.server_process import ServerProcess, running_server
-from tests.service_graphs import chain, example, hard, renamed_and_shuffled
+from tests.service_graphs import (
+    CUBE,
+    TWO_TETRAHEDRA,
+    chain,
+    example,
+    hard,
+    renamed_and_shuffled,
+)
 
 NAMES = ["swiftnet-cell2", "mww_v2_okay_nabu", "light_shufflenet", "hmcos-nasnet-cifar"]
 
@@ -211,9 +222,6 @@ def test_a_restarted_server_still_knows(tmp_path: Path) -> None:
 
 
 def test_a_forged_cache_entry_is_a_miss_and_logged(tmp_path: Path) -> None:
-    from lowtide_service.store.certificate_store import CertificateStore, StoredSolve
-    from lowtide_service.store.engine import open_engine
-
     path = tmp_path / "forged.sqlite3"
     graph = chain(6)
     values = schedule(build_graph(parse_graph(graph)))
@@ -234,6 +242,67 @@ def test_a_forged_cache_entry_is_a_miss_and_logged(tmp_path: Path) -> None:
         assert answer.peak_bytes == 200
         server.wait_for_log(lambda line: "do not hold" in line["message"], 10.0)
         assert ask(client, graph).peak_bytes == 200
+
+
+def test_equal_hashes_of_different_graphs_do_not_share_answers(tmp_path: Path) -> None:
+    hashes = {
+        graph_canonical_form(build_graph(parse_graph(graph))).graph_hash
+        for graph in (CUBE, TWO_TETRAHEDRA)
+    }
+    assert len(hashes) == 1
+    for first, second in ((CUBE, TWO_TETRAHEDRA), (TWO_TETRAHEDRA, CUBE)):
+        path = tmp_path / f"{first is CUBE}.sqlite3"
+        with running_server(path) as server, server.client() as client:
+            for graph in (first, second, first, second):
+                answer = ask(client, graph)
+                expected = schedule(build_graph(parse_graph(graph)))
+                assert answer.status == "OPTIMAL"
+                assert answer.peak_bytes == expected.peak_bytes
+                name = answer.certificate_id
+                certificate = client.get(f"/certificates/{name}").json()
+                body = {"graph": graph, "certificate": certificate}
+                assert client.post("/verify", json=body).json()["accepted"] is True
+
+
+def test_a_stored_bound_that_is_false_is_not_served(tmp_path: Path) -> None:
+    graph = build_graph(parse_graph(TWO_TETRAHEDRA))
+    form = graph_canonical_form(graph)
+    given = range(len(graph.ops))
+    peak_bytes = evaluate(graph, given).peak_bytes
+    honest = schedule(graph).certificate
+    assert honest.peak_bytes < peak_bytes
+    # A valid order with its true peak, and the claim that nothing is lower.
+    forged = honest.model_copy(
+        update={
+            "order": tuple(form.op_position[v] for v in given),
+            "peak_bytes": peak_bytes,
+            "lower_bound_bytes": peak_bytes,
+        }
+    )
+    path = tmp_path / "false.sqlite3"
+    with running_server(path) as server, server.client() as client:
+        engine = open_engine(path, 5.0)
+        store = CertificateStore(engine, 1000, 10**9)
+        store.put(StoredSolve(forged.identifier(), forged, "0" * 64, 0.1, 0.1, None), 60.0)
+        engine.dispose()
+        answer = ask(client, TWO_TETRAHEDRA)
+        assert not answer.cached
+        assert answer.peak_bytes == honest.peak_bytes
+        server.wait_for_log(lambda line: "do not hold" in line["message"], 10.0)
+
+
+def test_a_true_certificate_of_another_labelling_is_served(tmp_path: Path) -> None:
+    graph = build_graph(parse_graph(TWO_TETRAHEDRA))
+    honest = schedule(graph).certificate
+    path = tmp_path / "relabelled.sqlite3"
+    with running_server(path) as server, server.client() as client:
+        engine = open_engine(path, 5.0)
+        store = CertificateStore(engine, 1000, 10**9)
+        store.put(StoredSolve(honest.identifier(), honest, "0" * 64, 0.1, 0.1, None), 60.0)
+        engine.dispose()
+        answer = ask(client, TWO_TETRAHEDRA)
+        assert answer.cached
+        assert answer.certificate_id == honest.identifier()
 
 
 def test_health_and_readiness(client: httpx.Client) -> None:
@@ -270,3 +339,17 @@ def dangling_references(value: Any, schemas: dict[str, Any]) -> set[str]:
     if isinstance(target, str) and target.removeprefix("#/components/schemas/") not in schemas:
         found.add(target)
     return found
+
+
+def test_recent_results_are_bounded_by_the_size_of_their_bodies() -> None:
+    recent: RecentResults[int] = RecentResults(10)
+    recent.put(b"aaaa", 1)
+    recent.put(b"bbbb", 2)
+    assert (recent.get(b"aaaa"), recent.get(b"bbbb"), recent.get(b"a")) == (1, 2, None)
+    assert recent.get(b"aaaa") == 1
+    recent.put(b"cccc", 3)
+    assert (recent.get(b"aaaa"), recent.get(b"bbbb"), recent.get(b"cccc")) == (1, None, 3)
+    recent.put(b"d" * 11, 4)
+    assert [recent.get(body) for body in (b"aaaa", b"cccc", b"d" * 11)] == [None, None, None]
+    recent.put(b"eeee", 5)
+    assert recent.get(b"eeee") == 5

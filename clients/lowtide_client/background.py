@@ -8,12 +8,11 @@ from typing import Generic, TypeVar
 
 Result = TypeVar("Result")
 
+_INTERRUPT_CHECK_SECONDS = 0.5
+
 
 class BackgroundCall(Generic[Result]):
-    """Runs `work` at once. The thread does not keep the program alive.
-
-    Ctrl-C reaches the calling thread at any time only if that thread is not inside the kernel.
-    """
+    """Runs `work` at once. The thread does not keep the program alive."""
 
     def __init__(self, work: Callable[[], Result]) -> None:
         self._work = work
@@ -22,13 +21,14 @@ class BackgroundCall(Generic[Result]):
         self._ended = threading.Event()
         threading.Thread(target=self._run, name="lowtide-call", daemon=True).start()
 
-    def wait(self, seconds: float | None = None) -> bool:
+    def wait(self, seconds: float) -> bool:
         """Waits for the end of the call, at most so long; whether it has ended."""
         return self._ended.wait(seconds)
 
     def result(self) -> Result:
         """Waits for the end of the call; returns what it returned or raises what it raised."""
-        self._ended.wait()
+        while not self._ended.wait(_INTERRUPT_CHECK_SECONDS):
+            pass  # where a signal does not end a wait, Ctrl-C is noticed here
         if self._error is not None:
             raise self._error
         return self._result[0]

@@ -173,11 +173,11 @@ class _Wording:
             kept = "They are too many to list in the certificate; a check repeats the search."
         else:
             dead = sum(state.then == "dead" for state in witness.states)
-            kept = f"The certificate lists them all; {dead:,} of them are closed by a trap."
+            kept = f"The certificate lists them; traps close {dead:,} of them."
         return (
-            f"A search for an order below {exact(self._bound)} was run until nothing was left: it "
-            f"exhausted {states} (sets of ops already run), and from none of them can the program "
-            f"go on below that. {kept}"
+            f"A search for an order below {exact(self._bound)} was run until nothing was left. It "
+            f"exhausted {states} (a state is a set of ops already run) and found that none leads "
+            f"to the end of the program below that. {kept}"
         )
 
     def _exit_cost(self, exit_: Exit, trap: set[int], *, forward: bool) -> _ExitCost:

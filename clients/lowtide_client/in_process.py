@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from lowtide_client.inputs import CertificateSource
 
 
+_STOP_SECONDS = 1.0  # the kernel stops within 50 ms of a cancellation
+
+
 class InProcess:
     """Answers while the caller waits; any number of threads may ask at once."""
 
@@ -36,7 +39,7 @@ class InProcess:
             return call.result()
         except BaseException:
             cancel.cancel()
-            call.wait()
+            call.wait(_STOP_SECONDS)
             raise
 
     def solve(

@@ -21,7 +21,7 @@ _RECHECK_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class KnownGraph:
-    """A caller's graph with its identity: `form` names it up to hash, `digest` proves two the same."""
+    """A caller's graph and its identity: `form` has the hash, equal `digest`s prove graphs the same."""
 
     wire: WireGraph
     graph: Graph
@@ -36,6 +36,11 @@ class KnownGraph:
         """The labelled digest."""
         return labelled_digest(self.graph, self.form)
 
+    @cached_property
+    def given_order_peak_bytes(self) -> int:
+        """The peak of the order in which the caller lists the ops."""
+        return evaluate(self.graph, range(len(self.graph.ops))).peak_bytes
+
 
 def find_cached(
     store: CertificateStore, known: KnownGraph, time_limit_seconds: float
@@ -49,7 +54,7 @@ def find_cached(
     for stored in store.candidates(known.form.graph_hash, time_limit_seconds):
         order = _order_that_holds(known, stored)
         if order is not None and _bound_holds(known, stored):
-            return _as_schedule(known.graph, stored, order), _warning(refuted)
+            return _as_schedule(known, stored, order), _warning(refuted)
         refuted.append(stored.certificate_id)
     return None, _warning(refuted)
 
@@ -79,14 +84,14 @@ def _bound_holds(known: KnownGraph, stored: StoredSolve) -> bool:
     return verdict.accepted
 
 
-def _as_schedule(graph: Graph, stored: StoredSolve, order: tuple[int, ...]) -> Schedule:
+def _as_schedule(known: KnownGraph, stored: StoredSolve, order: tuple[int, ...]) -> Schedule:
     certificate = stored.certificate
     return Schedule(
         status=certificate.status,
         order=order,
         peak_bytes=certificate.peak_bytes,
         lower_bound_bytes=certificate.lower_bound_bytes,
-        given_order_peak_bytes=evaluate(graph, range(len(graph.ops))).peak_bytes,
+        given_order_peak_bytes=known.given_order_peak_bytes,
         certificate=certificate,
         solve_seconds=stored.solve_seconds,
         kernel_seconds=stored.kernel_seconds,

@@ -18,6 +18,7 @@ from lowtide.wire_errors import GraphError, Problem
 from sqlalchemy.exc import SQLAlchemyError
 
 from lowtide_service.cached_answers import KnownGraph, find_cached
+from lowtide_service.recent_results import RecentResults
 from lowtide_service.replies import Answer, replying
 from lowtide_service.request_models import (
     EvaluateRequest,
@@ -27,6 +28,7 @@ from lowtide_service.request_models import (
     read_graph,
     read_request,
 )
+from lowtide_service.settings import MEBIBYTE
 from lowtide_service.store.certificate_store import CertificateStore, StoredSolve
 from lowtide_service.worker_setup import WorkerConfig, prepared_store
 
@@ -36,6 +38,17 @@ class Undecided:
     """The short attempt was not enough; `time_limit_seconds` is what the request allows."""
 
     time_limit_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    known: KnownGraph
+    allowed_seconds: float
+
+
+_recent_questions: RecentResults[_Question] = RecentResults(4 * MEBIBYTE)
+"""Build servers ask the same thing again; reading and hashing a graph is most of a cached answer.
+What is remembered follows from the bytes alone: the store is still asked, its answer re-checked."""
 
 
 def warm_up(config: WorkerConfig) -> None:
@@ -53,11 +66,12 @@ def schedule_job(
     the answer is Undecided.
     """
     store = prepared_store(config)
-    request = read_request(ScheduleRequest, body)
-    allowed_seconds = _allowed_seconds(config, request)
-    wire = read_graph(request.graph, config.max_ops, config.max_tensors)
-    graph = build_graph(wire)
-    known = KnownGraph(wire, graph)
+    question = _recent_questions.get(body)
+    if question is None:
+        question = _read_question(config, body)
+        _recent_questions.put(body, question)
+    known, allowed_seconds = question.known, question.allowed_seconds
+    graph = known.graph
     cached, warning = _look_up(store, known, allowed_seconds)
     if cached is not None:
         return Answer(_schedule_body(graph, cached, cached=True), warning)
@@ -102,6 +116,13 @@ def verify_job(config: WorkerConfig, body: bytes) -> Answer:
     certificate = read_certificate(request.certificate)
     verdict = check(wire, certificate, time_limit_seconds=config.verify_time_limit_seconds)
     return Answer(verdict.model_dump_json().encode())
+
+
+def _read_question(config: WorkerConfig, body: bytes) -> _Question:
+    request = read_request(ScheduleRequest, body)
+    allowed_seconds = _allowed_seconds(config, request)
+    wire = read_graph(request.graph, config.max_ops, config.max_tensors)
+    return _Question(KnownGraph(wire, build_graph(wire)), allowed_seconds)
 
 
 def _allowed_seconds(config: WorkerConfig, request: ScheduleRequest) -> float:

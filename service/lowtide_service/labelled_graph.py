@@ -9,7 +9,7 @@ from lowtide.graph import Graph
 
 
 def labelled_digest(graph: Graph, form: CanonicalForm) -> str:
-    """SHA-256 of everything that decides the graph's schedules, in canonical positions. Linear time.
+    """SHA-256 of all that decides the graph's schedules, in canonical positions. Linear time.
 
     Equal digests: the map from position to position preserves sizes, flags, creators, users,
     dependencies, workspace and in-place pairs, so an order, a bound and a witness of one graph are

@@ -21,6 +21,8 @@ void ReverseTrap::start_at_the_end() {
   open_exits_.clear();
   fresh_.clear();
   again_.clear();
+  next_look_ = 0;
+  has_skipped_ = false;
   std::ranges::fill(is_queued_, 0);
   std::ranges::fill(side_, Side::kLower);
   for (Index storage = 0; storage < problem_.storage_count(); ++storage) {
@@ -77,6 +79,13 @@ void ReverseTrap::unpaint() {
 }
 
 bool ReverseTrap::is_cheap(Index op, Bytes threshold, bool exact, Control& control) {
+  if (!exact) {
+    // V \ E \ {op} itself is one of the downsets that the cut chooses from.
+    lower_.undo(op);
+    const Bytes cost = lower_.step_cost(op);
+    lower_.run(op);
+    if (cost < threshold) return true;
+  }
   Exit& exit = exits_[op];
   exit.sources.clear();
   exit.exact = exact;
@@ -125,7 +134,23 @@ void ReverseTrap::absorb(Index op, Control& control) {
     is_queued_[other] = 1;
     again_.push_back(other);
   }
-  // N moves if some downset without the new op has no more live bytes than N.
+  // As in ForwardTrap::absorb, N may lag behind.
+  const bool is_due = free_.size() <= kAlwaysLook || free_.size() >= next_look_ ||
+                      lower_.live_bytes() <= upper_.live_bytes();
+  if (!is_due) {
+    has_skipped_ = true;
+    return;
+  }
+  if (has_skipped_ ? shrink_upper(control) : shrink_upper_without(op, control)) {
+    next_look_ = 0;
+  } else {
+    next_look_ = 2 * free_.size();
+  }
+  has_skipped_ = false;
+}
+
+// When every downset with `op` has been looked at: N moves if one without it has no more live bytes than N.
+bool ReverseTrap::shrink_upper_without(Index op, Control& control) {
   paint_descendants(op);
   side_[op] = Side::kOutside;
   painted_.push_back(op);
@@ -133,7 +158,7 @@ void ReverseTrap::absorb(Index op, Control& control) {
   const Bytes least = cut_.least_idle_bytes(side_, kNoOp, {}, live_.items(), upper_live + 1, false, control);
   if (least > upper_live) {
     unpaint();
-    return;
+    return false;
   }
   std::vector<Index> still_free;
   for (Index other : free_) {
@@ -141,16 +166,28 @@ void ReverseTrap::absorb(Index op, Control& control) {
   }
   const std::vector<Index> inside = cut_.smallest_minimiser(still_free);
   unpaint();
-  std::vector<Index> outside = std::move(free_);
-  free_ = inside;
-  for (Index kept : inside) side_[kept] = Side::kLower;  // for a moment, to tell them apart
-  std::erase_if(outside, [this](Index other) { return side_[other] == Side::kLower; });
-  for (Index kept : inside) side_[kept] = Side::kFree;
-  std::ranges::sort(outside, std::greater<>());
-  for (Index other : outside) {
-    side_[other] = Side::kOutside;
-    upper_.undo(other);
+  keep_in_upper(inside);
+  return true;
+}
+
+bool ReverseTrap::shrink_upper(Control& control) {
+  cut_.least_idle_bytes(side_, kNoOp, {}, live_.items(), std::numeric_limits<Bytes>::max(), false, control);
+  const std::vector<Index> inside = cut_.smallest_minimiser(free_);
+  const bool has_shrunk = inside.size() < free_.size();
+  keep_in_upper(inside);
+  return has_shrunk;
+}
+
+void ReverseTrap::keep_in_upper(std::span<const Index> inside) {
+  for (Index op : free_) side_[op] = Side::kOutside;
+  for (Index op : inside) side_[op] = Side::kFree;
+  std::vector<Index> outside;
+  for (Index op : free_) {
+    if (side_[op] == Side::kOutside) outside.push_back(op);
   }
+  free_.assign(inside.begin(), inside.end());
+  std::ranges::sort(outside, std::greater<>());
+  for (Index op : outside) upper_.undo(op);
 }
 
 Bytes ReverseTrap::bound(Control& control) {

@@ -41,6 +41,8 @@ void ForwardTrap::start_at(const State& start) {
   again_.clear();
   absorbed_.clear();
   met_.clear();
+  next_look_ = 0;
+  has_skipped_ = false;
   planned_.clear();
   open_exits_.clear();
   std::ranges::fill(is_queued_, 0);
@@ -119,6 +121,8 @@ bool ForwardTrap::is_cheap(Index op, Bytes threshold, bool exact, Control& contr
     exit.value = lower_.step_cost(op);
     if (exit.value < threshold) return true;
   }
+  // D itself is one of the downsets that the cut chooses from.
+  if (!exact && upper_.step_cost(op) < threshold) return true;
   exit.value = std::numeric_limits<Bytes>::max();
   paint_ancestors(op);
   bool cheap = false;
@@ -184,7 +188,23 @@ void ForwardTrap::absorb(Index op, Control& control) {
   }
   side_[op] = Side::kFree;
   free_.push_back(op);
-  // M moves if some downset that holds the new op has no more live bytes than M.
+  // Contraction only saves work, so M may lag behind: where looking for a larger one keeps failing, look less and less often.
+  const bool is_due = free_.size() <= kAlwaysLook || free_.size() >= next_look_ ||
+                      upper_.live_bytes() <= lower_.live_bytes();
+  if (!is_due) {
+    has_skipped_ = true;
+    return;
+  }
+  if (has_skipped_ ? grow_lower(control) : grow_lower_with(op, control)) {
+    next_look_ = 0;
+  } else {
+    next_look_ = 2 * free_.size();
+  }
+  has_skipped_ = false;
+}
+
+// When every downset without `op` has been looked at: M moves if one with it has no more live bytes than M.
+bool ForwardTrap::grow_lower_with(Index op, Control& control) {
   paint_ancestors(op);
   side_[op] = Side::kLower;
   painted_.push_back(op);
@@ -193,7 +213,7 @@ void ForwardTrap::absorb(Index op, Control& control) {
   const Bytes least = cut_.least_idle_bytes(side_, kNoOp, {}, sources_, lower_live + 1, false, control);
   if (least > lower_live) {
     unpaint();
-    return;
+    return false;
   }
   std::vector<Index> still_free;
   for (Index other : free_) {
@@ -203,6 +223,14 @@ void ForwardTrap::absorb(Index op, Control& control) {
   inside.insert(inside.end(), painted_.begin(), painted_.end());
   unpaint();
   advance_lower(inside);
+  return true;
+}
+
+bool ForwardTrap::grow_lower(Control& control) {
+  cut_.least_idle_bytes(side_, kNoOp, {}, live_.items(), std::numeric_limits<Bytes>::max(), false, control);
+  const std::vector<Index> inside = cut_.largest_minimiser(free_);
+  advance_lower(inside);
+  return !inside.empty();
 }
 
 Bytes ForwardTrap::bound(Control& control) {

@@ -72,6 +72,8 @@ class ForwardTrap {
   void absorb(Index op, Control& control);
   void advance_lower(std::span<const Index> ops);
   void run_lower(Index op);
+  bool grow_lower_with(Index op, Control& control);
+  bool grow_lower(Control& control);
 
   const Problem& problem_;
   MinCut cut_;
@@ -90,6 +92,10 @@ class ForwardTrap {
   std::vector<Index> sources_;
   std::vector<Index> absorbed_;
   std::vector<Index> planned_;  // the ops of M beyond the start, in the order of the plan
+  // Below this many free ops a larger M is looked for after every absorption.
+  static constexpr std::size_t kAlwaysLook = 12;
+  std::size_t next_look_ = 0;
+  bool has_skipped_ = false;
   std::vector<OpSet> met_;      // milestones to add if this closure reaches the end
 };
 
@@ -117,6 +123,9 @@ class ReverseTrap {
   void unpaint();
   void absorb(Index op, Control& control);
   void take_back_lower(Index op);
+  bool shrink_upper_without(Index op, Control& control);
+  bool shrink_upper(Control& control);
+  void keep_in_upper(std::span<const Index> inside);
 
   const Problem& problem_;
   MinCut cut_;
@@ -132,6 +141,9 @@ class ReverseTrap {
   std::deque<Index> fresh_;
   std::deque<Index> again_;
   std::vector<Index> painted_;
+  static constexpr std::size_t kAlwaysLook = 12;
+  std::size_t next_look_ = 0;
+  bool has_skipped_ = false;
 };
 
 // One exit of a finished trap in one mode, with a flow that proves its price.

@@ -77,10 +77,14 @@ class CertificateMaker:
 
     def random_trap(self, forward: bool) -> Certificate:
         """By any downset (or the complement of one)."""
-        oracle = self.oracle
-        downset = self._rng.choice(oracle.downsets()[:-1] if forward else oracle.downsets()[1:])
-        trap = downset if forward else oracle.everything & ~downset
-        return self._trap_certificate(trap, forward)
+        return self._trap_certificate(self.any_trap(forward), forward)
+
+    def any_trap(self, forward: bool) -> int:
+        """A random downset or upset that is not everything."""
+        downsets = self.oracle.downsets()
+        if forward:
+            return self._rng.choice(downsets[:-1])
+        return self.oracle.everything & ~self._rng.choice(downsets[1:])
 
     def family(self) -> Certificate:
         """By a closed family of states that shows the optimum."""
@@ -109,20 +113,27 @@ class CertificateMaker:
         return self._trap_certificate(best, forward)
 
     def _trap_certificate(self, trap: int, forward: bool) -> Certificate:
+        bound = self.trap_bound(trap, forward)
+        return self.certificate(self.trap_witness(trap, forward, bound), bound)
+
+    def trap_bound(self, trap: int, forward: bool) -> int:
+        """The least cost of any exit of a trap."""
         exits = self._exits(trap, forward)
-        bound = min(self._exit_cost(trap, v, forward) for v in exits)
+        return min(self._exit_cost(trap, v, forward) for v in exits)
+
+    def trap_witness(self, trap: int, forward: bool, bound_bytes: int) -> TrapWitness:
+        """All exits of a trap in all modes, with flows for a bound, as far as there are such flows."""
         listed = [
-            self._exit(v, mode, *self._interval(trap, v, forward), bound)
-            for v in exits
+            self._exit(v, mode, *self._interval(trap, v, forward), bound_bytes)
+            for v in self._exits(trap, forward)
             for mode in sorted(self.oracle.modes(v), key=sorted)
         ]
         self._rng.shuffle(listed)
-        witness = TrapWitness(
+        return TrapWitness(
             kind="trap-forward" if forward else "trap-reverse",
             trap=self._ops(members(trap)),
             exits=tuple(listed),
         )
-        return self.certificate(witness, bound)
 
     def _exits(self, trap: int, forward: bool) -> list[int]:
         if forward:
@@ -148,7 +159,7 @@ class CertificateMaker:
         return sum(1 << u for u in range(self.oracle.op_count) if predecessors[u] >> v & 1)
 
     def _exit(self, v: int, mode: Mode, lower: int, upper: int, bound_bytes: int) -> Exit:
-        """An exit with a flow that is enough for the bound, and sometimes more than that."""
+        """An exit with a flow that is enough for the bound if any is, and sometimes more than that."""
         needed = max(0, bound_bytes - self.oracle.working_set_in_mode(v, mode))
         wanted = needed if self._rng.random() < 0.5 else 2**62
         flow = self._flow(v, mode, lower, upper, wanted)

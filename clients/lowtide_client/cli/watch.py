@@ -62,17 +62,17 @@ def run_watched(work: Callable[[Watch], Result]) -> Result:
     watch = Watch()
     call = BackgroundCall(lambda: work(watch))
     try:
-        _show_until_done(watch, call)
+        if sys.stderr.isatty() and not call.wait(_QUIET_SECONDS):
+            _show_until_done(watch, call)
+        return call.result()
     except KeyboardInterrupt:
         if watch.stop is None:
             raise
         watch.stop.cancel()
-    return call.result()
+        return call.result()
 
 
 def _show_until_done(watch: Watch, call: BackgroundCall[Result]) -> None:
-    if call.wait(_QUIET_SECONDS if sys.stderr.isatty() else None):
-        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 

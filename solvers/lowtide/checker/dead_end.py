@@ -24,9 +24,8 @@ class ExitCosts:
     def is_too_dear(self, start: State, trap: int, exit_op: int) -> bool:
         """Whether the exit costs more than the threshold, whatever happened before within the trap.
 
-        That is c(X, exit_op) > threshold for all downsets X, start + ancestors of exit_op <= X <= trap.
-
-        `trap` is a downset that holds `start` and the predecessors of `exit_op`, but not `exit_op`.
+        That is c(X, exit_op) > threshold for every downset X within `trap` that holds `start` and
+        the ancestors of the exit. `trap` is a downset that holds them too, but not the exit.
         """
         self._deadline.check()
         known = self._dear_from.setdefault((trap, exit_op), [])

@@ -92,7 +92,7 @@ class ExitFlow:
             self._out_of[creator] += amount
 
     def _check_takes_part(self, storage: int) -> None:
-        """A storage takes part if the exit does not touch it and it can be there when the exit runs."""
+        """A storage takes part if it may be there when the exit runs without the exit's doing."""
         if storage in self._lost_saving:
             return
         model = self._model

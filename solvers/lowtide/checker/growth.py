@@ -21,7 +21,7 @@ class TrapGrowth:
         self._leads_to_end: set[int] = set()
 
     def stalls(self, start: State) -> bool:
-        """Whether a trap of `start`, short of all ops, is found to have only exits that are too dear.
+        """Whether a trap of `start` is found that leaves ops outside and has no affordable exit.
 
         The trap grows by what a real run reaches, then by exits that some state within it can
         afford. True proves that no order within the threshold passes through `start`; False proves

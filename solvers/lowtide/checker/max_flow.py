@@ -1,4 +1,4 @@
-"""Maximum flow (Dinic), stopped once enough has been sent: for the cuts the checker makes itself."""
+"""Maximum flow (Dinic), stopped once enough is sent: for the cuts the checker makes itself."""
 
 from __future__ import annotations
 

@@ -9,7 +9,9 @@ from lowtide.checker.refusal import Refusal, shown
 
 
 def peak_of(model: Model, order: Sequence[int]) -> tuple[int, int]:
-    """The largest step cost of an order and the first step that has it; 0 and -1 without ops. Linear.
+    """The largest step cost of an order and the first step that has it; 0 and -1 without ops.
+
+    Linear in the graph.
 
     Args:
         order: op indices, each op exactly once.

@@ -19,20 +19,19 @@ _MAX_MEMO_BYTES = 512 * 2**20
 _BYTES_PER_MEMO_ENTRY = 150
 
 
-def refute_by_search(model: Model, threshold_bytes: int, deadline: Deadline) -> int:
-    """Shows that every order takes more than `threshold_bytes`; returns how many states that took.
+def refute_by_search(model: Model, threshold_bytes: int, deadline: Deadline) -> None:
+    """Shows that every order takes more than `threshold_bytes`.
 
     Raises:
         Refusal: `bound-refuted` if there is an order within the threshold, `recomputation-limit` if
-        neither is
-            shown in time or in 512 MiB.
+            neither is shown in time or in 512 MiB.
     """
-    return _Search(model, threshold_bytes, deadline.named("recomputation-limit")).run()
+    _Search(model, threshold_bytes, deadline.named("recomputation-limit")).run()
 
 
 @dataclass(slots=True)
 class _Frame:
-    """A state on the path, the ops that lead to it from the last frame, the ops still to be tried."""
+    """A state on the path, the ops that led to it from the last one, the ops still to be tried."""
 
     state: State
     ran: list[int]
@@ -50,9 +49,8 @@ class _Search:
         self._max_seen = _MAX_MEMO_BYTES // (_BYTES_PER_MEMO_ENTRY + model.op_count // 7)
         self._seen: set[int] = set()
         self._path: list[_Frame] = []
-        self._visited = 0
 
-    def run(self) -> int:
+    def run(self) -> None:
         self._enter(*self._settled(self._space.empty(), []))
         while self._path:
             self._deadline.check()
@@ -68,7 +66,6 @@ class _Search:
                     self._enter(child, ran)
                     break
                 child, ran = target
-        return self._visited
 
     def _enter(self, state: State, ran: list[int]) -> None:
         """Puts a new state on the path, or notes that it is dead."""
@@ -79,7 +76,6 @@ class _Search:
         if len(self._seen) >= self._max_seen:
             text = f"not decided within {self._max_seen} states"
             raise Refusal("recomputation-limit", text)
-        self._visited += 1
         self._seen.add(state.done)
         if self._traps.stalls(state):
             return
@@ -107,8 +103,7 @@ class _Search:
         """Looks for a safe commit between an ancestor and `state`; gives up what it makes needless.
 
         Returns the state to go on with, or None if that is `state` itself. The way to a commit is
-        the way to `state`
-        without the ops outside it: no step of it is dearer (docs/certificates.md, "Recomputation").
+        the way to `state` without the ops outside the commit: no step of it is dearer.
         """
         depth = next(
             (d for d, f in enumerate(self._path) if f.state.live_bytes >= state.live_bytes),
@@ -127,8 +122,7 @@ class _Search:
             return None
         way = [op for frame in self._path[depth + 1 :] for op in frame.ran] + ran
         way = [op for op in way if target >> op & 1]
-        # States whose alternatives are given up are refuted only once the target is: forget them
-        # until then.
+        # What was given up is refuted only once the target is: it must not count as seen.
         for frame in self._path[depth + 1 :]:
             self._seen.discard(frame.state.done)
         del self._path[depth + 1 :]

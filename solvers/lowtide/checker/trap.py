@@ -73,7 +73,7 @@ class _Trap:
                 yield op
 
     def region(self, exit_op: int) -> Sequence[int]:
-        """Where every op stands when the exit runs: L, U \\ L, or outside U of docs/memory-model.md."""
+        """Where every op stands when the exit runs: in L, in U but not in L, or outside U."""
         region = bytearray(self._template)
         side = LOWER if self._forward else BEYOND
         region[exit_op] = BEYOND
