@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from lowtide.build import build_graph
 from lowtide.memory import evaluate
 from lowtide.wire import MAX_AMOUNT, WireGraph, dump_graph, parse_graph
-from lowtide.wire_errors import GraphError
-from lowtide_client import GraphBuilder, OpRef, TensorRef, View
+from lowtide_client import GraphBuilder, GraphError, OpRef, TensorRef, View
 
 
 def everything() -> GraphBuilder:

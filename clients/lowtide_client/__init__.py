@@ -6,6 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from lowtide.memory import OrderError
+    from lowtide.wire_errors import GraphError
+
     from lowtide_client.builder import GraphBuilder, OpRef, TensorRef, View
     from lowtide_client.errors import (
         CertificateError,
@@ -21,9 +24,11 @@ __all__ = [
     "AsyncLowtide",
     "CertificateError",
     "GraphBuilder",
+    "GraphError",
     "Lowtide",
     "LowtideClientError",
     "OpRef",
+    "OrderError",
     "ServiceConnectionError",
     "ServiceError",
     "ServiceTimeoutError",
@@ -33,8 +38,11 @@ __all__ = [
 ]
 
 _MODULE_OF = {
-    **dict.fromkeys(("AsyncLowtide", "Lowtide"), "sdk"),
-    **dict.fromkeys(("GraphBuilder", "OpRef", "TensorRef", "View"), "builder"),
+    **dict.fromkeys(__all__, "lowtide_client.errors"),
+    **dict.fromkeys(("AsyncLowtide", "Lowtide"), "lowtide_client.sdk"),
+    **dict.fromkeys(("GraphBuilder", "OpRef", "TensorRef", "View"), "lowtide_client.builder"),
+    "GraphError": "lowtide.wire_errors",
+    "OrderError": "lowtide.memory",
 }
 
 
@@ -42,4 +50,4 @@ def __getattr__(name: str) -> object:
     # Loaded on first use: the command line starts without what it does not need.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULE_OF.get(name, 'errors')}"), name)
+    return getattr(import_module(_MODULE_OF[name]), name)

@@ -56,6 +56,8 @@ def explain(
     """
     if certificate.graph_hash != form.graph_hash:
         raise MisfitError("the certificate is for another graph")
+    if not graph.ops:
+        return "There is no op to run, so nothing is ever held."
     try:
         proof = _Wording(graph, form, certificate.lower_bound_bytes).proof(certificate)
     except IndexError:

@@ -21,7 +21,7 @@ _RECHECK_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class KnownGraph:
-    """A caller's graph and its identity: `form` has the hash, equal `digest`s prove graphs the same."""
+    """A graph and its identity: `form` has the hash, equal `digest`s prove two graphs the same."""
 
     wire: WireGraph
     graph: Graph

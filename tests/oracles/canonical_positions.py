@@ -1,4 +1,4 @@
-"""The canonical positions of a graph's ops and storages, by way of the library: how a solver names them."""
+"""The canonical positions of a graph's ops and storages, by way of the library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lowtide.wire import parse_graph
 
 @dataclass(frozen=True)
 class CanonicalPositions:
-    """Position per op and storage index of the oracle, and the dependencies that flows may follow."""
+    """Position per op and storage index of the oracle; the dependencies that flows may follow."""
 
     graph_hash: str
     op_position: tuple[int, ...]

@@ -1,6 +1,7 @@
 """Certificates for small graphs, made by enumeration: what the checker has to accept.
 
-Everything rests on the brute-force oracle; flows come from plain augmenting paths. Nothing here is the solver's.
+Everything rests on the brute-force oracle; flows come from plain augmenting paths. Nothing here is
+the solver's.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from lowtide.certificate import (
     WorkingSetWitness,
     family_digest,
 )
-from tests.oracles.canonical_positions import CanonicalPositions, canonical_positions
 
 from tests.oracles.brute_force import Mode, Oracle, members
+from tests.oracles.canonical_positions import CanonicalPositions, canonical_positions
 
 _Node = tuple[str, int]
 _SOURCE: _Node = ("source", 0)
@@ -48,7 +49,7 @@ class CertificateMaker:
     def certificate(
         self, witness: Witness, bound_bytes: int, order: list[int] | None = None
     ) -> Certificate:
-        """A certificate with this witness, for an order with the least peak unless another is given."""
+        """With this witness, for an order with the least peak unless another is given."""
         chosen = self.oracle.optimal_order() if order is None else order
         peak = self.oracle.order_peak(chosen)
         return Certificate(
@@ -122,7 +123,7 @@ class CertificateMaker:
         return min(self._exit_cost(trap, v, forward) for v in exits)
 
     def trap_witness(self, trap: int, forward: bool, bound_bytes: int) -> TrapWitness:
-        """All exits of a trap in all modes, with flows for a bound, as far as there are such flows."""
+        """All exits of a trap in all modes, with flows for a bound as far as there are any."""
         listed = [
             self._exit(v, mode, *self._interval(trap, v, forward), bound_bytes)
             for v in self._exits(trap, forward)
@@ -159,7 +160,7 @@ class CertificateMaker:
         return sum(1 << u for u in range(self.oracle.op_count) if predecessors[u] >> v & 1)
 
     def _exit(self, v: int, mode: Mode, lower: int, upper: int, bound_bytes: int) -> Exit:
-        """An exit with a flow that is enough for the bound if any is, and sometimes more than that."""
+        """An exit with a flow that is enough for the bound, if any is, and sometimes more."""
         needed = max(0, bound_bytes - self.oracle.working_set_in_mode(v, mode))
         wanted = needed if self._rng.random() < 0.5 else 2**62
         flow = self._flow(v, mode, lower, upper, wanted)
@@ -274,7 +275,7 @@ class _Network:
 
 
 class _FamilyMaker:
-    """A closed family for one threshold below the optimum: every state that the chosen continuations lead to."""
+    """A closed family for a threshold below the optimum, by continuations chosen at random."""
 
     def __init__(self, maker: CertificateMaker, threshold: int, rng: random.Random) -> None:
         self._oracle = maker.oracle
@@ -343,7 +344,7 @@ class _FamilyMaker:
         return None
 
     def _commit_run(self, done: int) -> list[int] | None:
-        """An affordable run to a state with no more live bytes than any state before it and below it."""
+        """An affordable run to a state with no more live bytes than any state between."""
         oracle = self._oracle
         reached: dict[int, list[int]] = {done: []}
         waiting = [done]

@@ -1,6 +1,7 @@
-"""Witnesses for bounds that are false, dressed up as well as chance allows. A sound checker accepts none.
+"""Witnesses for bounds that are false. A sound checker accepts none.
 
-Unlike a mutation, which damages one place, a forger tries to get everything right but the one thing that cannot be.
+Unlike a mutation, which damages one place, a forger tries to get everything right but the one thing
+that cannot be.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Forger:
     # Traps.
 
     def trap(self) -> tuple[TrapWitness, int]:
-        """A real trap, all its exits, and flows that add up to more than there can be; and the false bound."""
+        """A real trap with flows that add up to more than there can be; and the false bound."""
         forward = self._rng.random() < 0.5
         trap = self._maker.any_trap(forward)
         bound = self._maker.trap_bound(trap, forward) + self._rng.choice((1, 1, 5))
@@ -59,7 +60,7 @@ class Forger:
         storage_flow, order_flow = list(claim.storage_flow), list(claim.order_flow)
         for _ in range(self._rng.randint(1, 2)):
             self._add_walk(witness, claim.op, missing, storage_flow, order_flow)
-        if self._rng.random() < 0.2:
+        if storage_flow and self._rng.random() < 0.2:
             # What is too much in one place is taken back in another.
             storage_flow.append((*self._rng.choice(storage_flow)[:2], -missing))
         return claim.model_copy(
@@ -85,6 +86,13 @@ class Forger:
             free = {u for u in trap if not self._oracle.ancestors(u) >> v & 1}
         return {position[u] for u in free}
 
+    def _has_run(self, witness: TrapWitness, exit_position: int) -> set[int]:
+        position = self._maker.names.op_position
+        v = position.index(exit_position)
+        if witness.kind == "trap-forward":
+            return {position[u] for u in members(self._oracle.ancestors(v))}
+        return set(position) - set(witness.trap) - {exit_position}
+
     def _add_walk(
         self,
         witness: TrapWitness,
@@ -93,24 +101,36 @@ class Forger:
         storage_flow: list[_Arc],
         order_flow: list[_Arc],
     ) -> None:
-        """Some bytes from some storage to the sink, along arcs that mostly exist, whatever room there is."""
+        """Some bytes from a storage to the sink, mostly along real arcs, whatever room there is."""
         names, oracle, rng = self._maker.names, self._oracle, self._rng
         free = self._free(witness, exit_position)
-        if not oracle.blocks:
+        has_run = self._has_run(witness, exit_position)
+        v = names.op_position.index(exit_position)
+        idle = [
+            b
+            for b, block in enumerate(oracle.blocks)
+            if b not in oracle.touches[v]
+            and not block.is_pinned
+            and (block.creator is None or names.op_position[block.creator] in has_run)
+        ]
+        anything = range(len(oracle.blocks))
+        if not anything:
             return
-        block = rng.randrange(len(oracle.blocks))
+        block = rng.choice(idle if idle and rng.random() < 0.9 else anything)
         for _ in range(10):
-            users = [names.op_position[u] for u in members(oracle.blocks[block].users)]
-            if not users or rng.random() < 0.2:
-                users = [rng.choice((END_OF_PROGRAM, *names.op_position))]
-            user = rng.choice(users)
+            users = {names.op_position[u] for u in members(oracle.blocks[block].users)} - has_run
+            if oracle.blocks[block].is_output:
+                users.add(END_OF_PROGRAM)
+            if not users or rng.random() < 0.1:
+                users = {rng.choice((END_OF_PROGRAM, *names.op_position))}
+            user = rng.choice(sorted(users))
             storage_flow.append((names.storage_position[block], user, amount))
             while user in free:
                 u = names.op_position.index(user)
                 if oracle.creates[u] and rng.random() < 0.7:
                     block = rng.choice(sorted(oracle.creates[u]))
                     break
-                before = names.predecessors[u]
+                before = [p for p in names.predecessors[u] if names.op_position[p] in free]
                 if not before:
                     return
                 user = names.op_position[rng.choice(before)]
@@ -121,7 +141,7 @@ class Forger:
     # Families.
 
     def family(self) -> tuple[SearchWitness, int]:
-        """Every state of a search that would have found an order, but for some lies; and the threshold."""
+        """The states of a search that would have found an order but for lies; and the threshold."""
         threshold = self._oracle.optimal_peak() + self._rng.choice((0, 0, 1, 10))
         states = tuple(_FamilyForger(self._maker, threshold, self._rng).states())
         witness = SearchWitness(count=len(states), digest=family_digest(states), states=states)

@@ -17,9 +17,16 @@ _MAX_ROWS = 20
 _NAME_CHARACTERS = 120
 
 
+class _Console(Console):
+    """Leaves it to the command line what a closed pipe means."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def make_console() -> Console:
     """Standard output; prints text as it is: names may hold what looks like markup."""
-    return Console(markup=False, highlight=False, emoji=False)
+    return _Console(markup=False, highlight=False, emoji=False)
 
 
 def print_heading(console: Console, text: str) -> None:

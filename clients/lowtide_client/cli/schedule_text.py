@@ -68,13 +68,14 @@ def _gain(answer: ScheduleAnswer) -> tuple[str, str]:
 
 
 def _verdict(answer: ScheduleAnswer) -> str:
-    took = "known already" if answer.cached else f"solved in {_duration(answer.solve_seconds)}"
     if answer.status == "OPTIMAL":
+        took = "known already" if answer.cached else f"solved in {_duration(answer.solve_seconds)}"
         return f"OPTIMAL: no order peaks lower ({took})"
     gap = answer.peak_bytes - answer.lower_bound_bytes
     share = percentage(gap, answer.peak_bytes)
-    stopped = f"; {_LIMITS[answer.limit]}" if answer.limit is not None else ""
-    return f"FEASIBLE: at most {exact(gap)} ({share}) above the best possible ({took}{stopped})"
+    stopped = "stopped" if answer.limit is None else _LIMITS[answer.limit]
+    after = f"{stopped} after {_duration(answer.solve_seconds)}"
+    return f"FEASIBLE: at most {exact(gap)} ({share}) above the best possible ({after})"
 
 
 def _duration(seconds: float) -> str:
