@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import median
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from benchmarks.aims import Aim
@@ -35,9 +36,10 @@ def schedule_table(
 ) -> Table:
     """One line per graph, peaks and bounds in bytes; the best known peak where it is not ours."""
     title = "Peak bytes and times (exact peers: peak, seconds; * stopped by its limit)"
-    table = Table(title=title, pad_edge=False, padding=(0, 1))
+    table = Table(title=title, box=SIMPLE_HEAD, pad_edge=False)
     for column in (*_LEFT_COLUMNS, *_INDUCTOR_COLUMNS, *_EXACT_COLUMNS, *_OUR_COLUMNS):
-        table.add_column(column, justify="left" if column in ("graph", "proof") else "right")
+        is_text = column in ("graph", "proof")
+        table.add_column(column, justify="left" if is_text else "right", no_wrap=column == "graph")
     for row in rows:
         reference = references.get(row.name)
         best_known = row.peak if reference is None else reference.best_known
@@ -76,7 +78,7 @@ def schedule_table(
 
 def aims_table(aims: Sequence[Aim]) -> Table:
     """One line per aim."""
-    table = Table(title="Aims", pad_edge=False)
+    table = Table(title="Aims", box=SIMPLE_HEAD, pad_edge=False)
     for column in ("aim", "at most", "measured", "verdict", "over"):
         table.add_column(column, justify="right" if column in ("at most", "measured") else "left")
     for aim in aims:
@@ -96,29 +98,39 @@ def gains(
     tflite_tools: Mapping[str, ExactPeerRow],
 ) -> Table:
     """Per alternative: how often its peak is higher than ours, by what factor, and its time."""
-    table = Table(title="What a user would take instead", pad_edge=False)
+    table = Table(title="What a user would take instead (medians)", box=SIMPLE_HEAD, pad_edge=False)
     for column in (
         "instead",
         "graphs",
         "higher peak",
-        "median",
+        "factor",
         "largest",
-        "time / kernel, median",
+        "time / kernel",
+        "time / library",
     ):
         table.add_column(column, justify="left" if column == "instead" else "right")
-    kernel = {row.name: row.kernel_seconds for row in rows}
-    ours = {row.name: row.peak for row in rows}
-    table.add_row("given order", *_gain([(row.given_peak, row.peak) for row in rows]), "")
+    table.add_row("given order", *_gain([(row.given_peak, row.peak) for row in rows]), "", "")
     inductor = [(row.inductor.chosen_peak, row.peak) for row in rows]
-    times = [row.inductor.seconds / row.kernel_seconds for row in rows]
-    table.add_row("Inductor", *_gain(inductor), f"{median(times):.2f}" if times else "")
+    seconds = {row.name: row.inductor.seconds for row in rows}
+    table.add_row("Inductor", *_gain(inductor), *_time_ratios(seconds, rows))
+    peak_of = {row.name: row.peak for row in rows}
     for label, answers in (("OLLA on HiGHS", olla), ("tflite-tools", tflite_tools)):
-        found = [(a.peak, ours[name]) for name, a in answers.items() if a.peak is not None]
-        times = [a.seconds / kernel[name] for name, a in answers.items()]
+        found = [(a.peak, peak_of[name]) for name, a in answers.items() if a.peak is not None]
         unfinished = sum(a.outcome != "optimal" for a in answers.values())
         label += f" ({unfinished} of {len(answers)} not finished)"
-        table.add_row(label, *_gain(found), f"{median(times):.2f}" if times else "")
+        seconds = {name: answer.seconds for name, answer in answers.items()}
+        table.add_row(label, *_gain(found), *_time_ratios(seconds, rows))
     return table
+
+
+def _time_ratios(seconds: Mapping[str, float], rows: Sequence[ScheduleRow]) -> tuple[str, str]:
+    """Medians of a peer's time over our kernel's and over our whole library call's."""
+    measured = [row for row in rows if row.name in seconds]
+    if not measured:
+        return "", ""
+    kernel = median(seconds[row.name] / row.kernel_seconds for row in measured)
+    library = median(seconds[row.name] / row.library_seconds for row in measured)
+    return f"{kernel:.3g}", f"{library:.3g}"
 
 
 def _gain(peaks: Sequence[tuple[int, int]]) -> tuple[str, str, str, str]:

@@ -183,7 +183,7 @@ def test_flow_stops_when_enough_is_sent() -> None:
         network.add_arc(tail, head, capacity)
     assert network.send(0, 3, 3, FOREVER) == 3
     assert network.send(0, 3, 100, FOREVER) == 7
-    assert network.side_of_sink(3) == [False, False, True, True]
+    assert network.side_of_sink(3) == [False, True, True, True]
 
 
 def test_values_are_shown_short_and_printable() -> None:

@@ -135,6 +135,17 @@ def test_no_server_is_exit_4(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert err.startswith(f"lowtide: no Lowtide server could be reached at {url}")
 
 
+def test_errors_cannot_control_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph = saved(tmp_path, chain(2) | {"\x1b[2Jfield": 1}, "na\x1b[31mme.json")
+    assert run(["schedule", graph]) == 2
+    err = capsys.readouterr().err
+    assert err.replace("\n", "").isprintable()
+    assert r"na\x1b[31mme.json" in err
+    assert r"\x1b[2Jfield" in err
+
+
 def test_what_the_server_does_not_take_is_exit_2(
     server: ServerProcess, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -42,7 +42,7 @@ class Clock:
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
     engine = open_engine(tmp_path / "certificates.sqlite3", 5.0)
-    migrate(engine)
+    migrate(engine, 30.0)
     yield engine
     engine.dispose()
 
@@ -192,10 +192,10 @@ def test_migrations_make_exactly_the_tables(engine: Engine) -> None:
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
         assert connection.execute(text("PRAGMA journal_mode")).scalar_one() == "wal"
-    migrate(engine)  # nothing left to do
+    migrate(engine, 30.0)  # nothing left to do
     store = CertificateStore(engine, MANY, MANY)
     store.put(solve(5, 5), 1.0)
-    migrate(engine)
+    migrate(engine, 30.0)
     assert store.candidates("graph", 1.0) == [solve(5, 5)]
 
 
@@ -203,7 +203,7 @@ def test_a_database_of_a_newer_version_is_refused_and_left_alone(engine: Engine)
     with engine.connect() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(CommandError, match="9999"):
-        migrate(engine)
+        migrate(engine, 30.0)
     with engine.connect() as connection:
         assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one() == (
             "9999"
@@ -219,7 +219,7 @@ from lowtide_service.store.migrate import migrate
 from tests.test_service_store import MANY, solve
 
 engine = open_engine(Path(sys.argv[1]), 30.0)
-migrate(engine)
+migrate(engine, 30.0)
 store = CertificateStore(engine, 40, MANY)
 start, count = int(sys.argv[2]), int(sys.argv[3])
 for i in range(start, start + count):

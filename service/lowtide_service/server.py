@@ -43,7 +43,7 @@ def serve(settings: Settings) -> None:
 def _prepare_database(settings: Settings) -> None:
     engine = open_engine(settings.database_path, settings.database_busy_seconds)
     try:
-        migrate(engine)
+        migrate(engine, settings.database_busy_seconds)
     except (SQLAlchemyError, CommandError) as error:
         reason = getattr(error, "orig", None) or error
         path = str(settings.database_path)

@@ -14,6 +14,7 @@ from lowtide_client.cli.failures import CommandError
 from lowtide_client.cli.schedule_command import schedule_command
 from lowtide_client.cli.serve_command import serve_command
 from lowtide_client.cli.verify_command import verify_command
+from lowtide_client.wording import printable
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -38,7 +39,7 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except CommandError as failure:
         for line in failure.lines:
-            click.echo(line, err=True)
+            click.echo(printable(line), err=True)
         return failure.exit_code
     except click.ClickException as error:
         error.show()

@@ -17,9 +17,7 @@ STANDARD_INPUT = "-"
 
 def shown(path: str) -> str:
     """How messages call an input."""
-    if path == STANDARD_INPUT:
-        return "standard input"
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in path)
+    return "standard input" if path == STANDARD_INPUT else path
 
 
 def read_input(path: str) -> bytes:

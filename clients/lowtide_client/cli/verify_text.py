@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from lowtide_client.cli.profile_text import make_console
-from lowtide_client.wording import exact
+from lowtide_client.wording import exact, printable
 
 if TYPE_CHECKING:
     from lowtide.answers import VerifyAnswer
@@ -25,7 +25,7 @@ def print_verdict(answer: VerifyAnswer) -> None:
     console = make_console()
     if not answer.accepted:
         console.print(Text(f"REFUSED ({answer.reason})", style="bold red"))
-        console.print(answer.detail)
+        console.print(printable(answer.detail))
         return
     console.print(Text("ACCEPTED", style="bold green"))
     if answer.peak_bytes is not None and answer.lower_bound_bytes is not None:

@@ -12,8 +12,8 @@ from sqlalchemy.pool import ConnectionPoolEntry
 def open_engine(database_path: Path, busy_seconds: float) -> Engine:
     """An engine on the file (created when missing), in autocommit: each statement is atomic.
 
-    The write-ahead log lets readers go on while another process writes, and survives their crashes.
-    NORMAL synchronisation may lose the last certificates to a power cut, never the database.
+    The migrations put the file into write-ahead mode, in which readers go on while another process
+    writes, and which survives their crashes. NORMAL synchronisation may lose the last certificates to a power cut, never the database.
     """
     url = URL.create("sqlite", database=str(database_path))
     engine = create_engine(
@@ -22,7 +22,6 @@ def open_engine(database_path: Path, busy_seconds: float) -> Engine:
 
     @event.listens_for(engine, "connect")
     def _configure(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
-        connection.execute("PRAGMA journal_mode = WAL").close()
         connection.execute("PRAGMA synchronous = NORMAL").close()
 
     return engine
