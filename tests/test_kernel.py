@@ -4,21 +4,38 @@ from __future__ import annotations
 
 import pytest
 
-from lowtide._kernel import CancelToken, Problem, Stop
+from lowtide._kernel import CancelToken, Problem, SearchStatus, Stop
 from lowtide.build import build_graph
 from lowtide.kernel_problem import kernel_problem
 from lowtide.wire import parse_graph
 from tests.oracles.claims_of_the_kernel import check_claims
 from tests.oracles.random_graphs import random_wire
 
-SAMPLE = 600
-CHUNK = 60
+SAMPLE = 2000
+CHUNK = 200
 
 
 @pytest.mark.parametrize("first", range(0, SAMPLE, CHUNK))
 def test_every_claim_holds_against_brute_force(first: int) -> None:
     for seed in range(first, first + CHUNK):
         assert check_claims(seed)["graphs"] == 1
+
+
+def test_a_trap_closure_does_not_remember_the_one_before() -> None:
+    """Found by the campaign: flows of an earlier closure had an op absorbed twice in a later one."""
+    problem = kernel_problem(build_graph(parse_graph(random_wire(736))))
+    _, result = problem.search(_optimum(problem) - 1, 1000, 1 << 28, None, 60.0)
+    assert result.family
+    for state in result.family:
+        assert len(set(state.then_run)) == len(state.then_run)
+
+
+def _optimum(problem: Problem) -> int:
+    for peak_bytes in range(1 << 20):
+        _, result = problem.search(peak_bytes, 1000, 1 << 28, None, 60.0)
+        if result.status is SearchStatus.FOUND:
+            return peak_bytes
+    raise AssertionError("a peak of a megabyte is beyond these graphs")
 
 
 def test_a_kernel_call_without_time_left_says_so() -> None:

@@ -22,6 +22,7 @@ from lowtide_service.store.engine import open_engine
 from lowtide_service.store.migrate import migrate
 from lowtide_service.store.tables import metadata
 from sqlalchemy import Engine, text
+from sqlalchemy.exc import OperationalError
 
 MANY = 1_000_000
 
@@ -197,6 +198,21 @@ def test_migrations_make_exactly_the_tables(engine: Engine) -> None:
     store.put(solve(5, 5), 1.0)
     migrate(engine, 30.0)
     assert store.candidates("graph", 1.0) == [solve(5, 5)]
+
+
+def test_a_locked_database_is_waited_for_and_then_given_up(tmp_path: Path) -> None:
+    path = tmp_path / "locked.sqlite3"
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    holder.execute("CREATE TABLE something (x)")
+    engine = open_engine(path, 0.1)
+    with pytest.raises(OperationalError, match="locked"):
+        migrate(engine, 0.1)
+    holder.execute("ROLLBACK")
+    holder.close()
+    migrate(engine, 0.1)
+    CertificateStore(engine, MANY, MANY).ping()
+    engine.dispose()
 
 
 def test_a_database_of_a_newer_version_is_refused_and_left_alone(engine: Engine) -> None:

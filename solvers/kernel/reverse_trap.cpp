@@ -30,10 +30,16 @@ void ReverseTrap::start_at_the_end() {
   }
   for (Index op = problem_.op_count() - 1; op >= 0; --op) {
     successors_left_[op] = static_cast<Index>(problem_.successors()[op].size());
-    if (successors_left_[op] > 0) continue;
-    open_exits_.insert(op);
-    fresh_.push_back(op);
+    if (successors_left_[op] == 0) open_exit(op);
   }
+}
+
+// An op waits in one queue at most, and an earlier closure's flow says nothing in this one.
+void ReverseTrap::open_exit(Index op) {
+  open_exits_.insert(op);
+  exits_[op] = Exit{};
+  is_queued_[op] = 1;
+  fresh_.push_back(op);
 }
 
 bool ReverseTrap::stalls(Bytes threshold, Control& control) {
@@ -47,6 +53,7 @@ bool ReverseTrap::close(Bytes threshold, Control& control) {
     if (!fresh_.empty()) {
       op = fresh_.front();
       fresh_.pop_front();
+      is_queued_[op] = 0;
     } else if (!again_.empty()) {
       op = again_.front();
       again_.pop_front();
@@ -123,9 +130,7 @@ void ReverseTrap::absorb(Index op, Control& control) {
   side_[op] = Side::kFree;
   free_.push_back(op);
   for (Index predecessor : problem_.predecessors()[op]) {
-    if (--successors_left_[predecessor] > 0) continue;
-    open_exits_.insert(predecessor);
-    fresh_.push_back(predecessor);
+    if (--successors_left_[predecessor] == 0) open_exit(predecessor);
   }
   // A blocked exit whose flow started at this op has to find another way for it.
   for (Index other : open_exits_.items()) {

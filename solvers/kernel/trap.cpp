@@ -52,11 +52,16 @@ void ForwardTrap::start_at(const State& start) {
   for (Index op = 0; op < problem_.op_count(); ++op) {
     side_[op] = start.contains(op) ? Side::kLower : Side::kOutside;
     if (start.contains(op)) lower_set_.insert(op);
-    if (start.is_ready(op)) {
-      open_exits_.insert(op);
-      fresh_.push_back(op);
-    }
+    if (start.is_ready(op)) open_exit(op);
   }
+}
+
+// An op waits in one queue at most, and an earlier closure's flow says nothing in this one.
+void ForwardTrap::open_exit(Index op) {
+  open_exits_.insert(op);
+  exits_[op] = Exit{};
+  is_queued_[op] = 1;
+  fresh_.push_back(op);
 }
 
 bool ForwardTrap::stalls(const State& start, Bytes threshold, Milestones* milestones, Control& control) {
@@ -73,6 +78,7 @@ bool ForwardTrap::close(Bytes threshold, Milestones* milestones, Control& contro
     if (!fresh_.empty()) {
       op = fresh_.front();
       fresh_.pop_front();
+      is_queued_[op] = 0;
     } else if (!again_.empty()) {
       op = again_.front();
       again_.pop_front();
@@ -166,10 +172,7 @@ void ForwardTrap::advance_lower(std::span<const Index> ops) {
 void ForwardTrap::absorb(Index op, Control& control) {
   open_exits_.erase(op);
   absorbed_.push_back(op);
-  upper_.run(op, [this](Index ready) {
-    open_exits_.insert(ready);
-    fresh_.push_back(ready);
-  });
+  upper_.run(op, [this](Index ready) { open_exit(ready); });
   // A blocked exit whose flow ended at this op has to find another way for it.
   for (Index other : open_exits_.items()) {
     if (is_queued_[other] != 0) continue;

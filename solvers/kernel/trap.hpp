@@ -64,6 +64,7 @@ class ForwardTrap {
   };
 
   void start_at(const State& start);
+  void open_exit(Index op);
   // Absorbs what is cheaper than the threshold; false when it stalls. True when D is everything or a milestone is met.
   bool close(Bytes threshold, Milestones* milestones, Control& control);
   bool is_cheap(Index op, Bytes threshold, bool exact, Control& control);
@@ -117,6 +118,7 @@ class ReverseTrap {
   };
 
   void start_at_the_end();
+  void open_exit(Index op);
   bool close(Bytes threshold, Control& control);
   bool is_cheap(Index op, Bytes threshold, bool exact, Control& control);
   void paint_descendants(Index op);

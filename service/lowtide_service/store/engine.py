@@ -1,4 +1,4 @@
-"""How the service talks to SQLite: write-ahead log, bounded waiting, statement by statement."""
+"""How the service talks to SQLite: bounded waiting, statement by statement."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ def open_engine(database_path: Path, busy_seconds: float) -> Engine:
     """An engine on the file (created when missing), in autocommit: each statement is atomic.
 
     The migrations put the file into write-ahead mode, in which readers go on while another process
-    writes, and which survives their crashes. NORMAL synchronisation may lose the last certificates to a power cut, never the database.
+    writes, and which survives their crashes. NORMAL synchronisation may lose the last certificates
+    to a power cut, never the database.
     """
     url = URL.create("sqlite", database=str(database_path))
     engine = create_engine(
