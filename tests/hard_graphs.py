@@ -1,4 +1,6 @@
-"""Graphs that keep a search busy, and ways to relist a graph, for tests of limits, cancellation and caching."""
+"""Graphs that keep a search busy, and ways to relist a graph, for tests of limits, cancellation and
+caching.
+"""
 
 from __future__ import annotations
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from lowtide.build import build_graph
 from lowtide.canonical import CanonicalForm
 from lowtide.graph_identity import graph_canonical_form
 from lowtide.memory import evaluate
 from lowtide.wire import parse_graph
+
 from tests.hard_graphs import relisted
 from tests.oracles.random_graphs import random_wire
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-
 from lowtide._kernel import CancelToken, Problem, SearchStatus, Stop
 from lowtide.build import build_graph
 from lowtide.kernel_problem import kernel_problem
 from lowtide.wire import parse_graph
+
 from tests.oracles.claims_of_the_kernel import check_claims
 from tests.oracles.random_graphs import random_wire
 
@@ -22,7 +22,7 @@ def test_every_claim_holds_against_brute_force(first: int) -> None:
 
 
 def test_a_trap_closure_does_not_remember_the_one_before() -> None:
-    """Found by the campaign: flows of an earlier closure had an op absorbed twice in a later one."""
+    """Found by the campaign: an earlier closure's flows had an op absorbed twice later on."""
     problem = kernel_problem(build_graph(parse_graph(random_wire(736))))
     _, result = problem.search(_optimum(problem) - 1, 1000, 1 << 28, None, 60.0)
     assert result.family

@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 from lowtide._kernel import CancelToken
 from lowtide.build import build_graph
 from lowtide.checker import check
@@ -16,6 +15,7 @@ from lowtide.graph import Graph
 from lowtide.memory import evaluate
 from lowtide.schedule import Limits, Progress, Schedule, schedule
 from lowtide.wire import WireGraph, parse_graph
+
 from tests.hard_graphs import hard_wire
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

@@ -1,6 +1,8 @@
-"""The C++ kernel (solvers/kernel/bindings.cpp). Every call releases the interpreter lock while it works.
+"""The C++ kernel (solvers/kernel/bindings.cpp). Every call releases the interpreter lock while it
+works.
 
-`cancel` may be set from any thread; `seconds` is the time left. `Stop` tells which of them ended a call early.
+`cancel` may be set from any thread; `seconds` is the time left. `Stop` tells which of them ended a
+call early.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What the outside is told, as data: the same fields over HTTP, from the SDK and from `--json` (design, section 9)."""
+"""What the outside is told, as data: the same fields over HTTP, from the SDK and from `--json`
+(design, section 9).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ class _Answer(BaseModel):
 
 
 class ScheduleAnswer(_Answer):
-    """Answer to "which order?". `gap` is (peak - lower bound) / peak, for display only; decisions use the integers."""
+    """Answer to "which order?". `gap` is (peak - lower bound) / peak, for display only; decisions
+    use the integers.
+    """
 
     status: Status
     peak_bytes: int
@@ -33,7 +37,9 @@ class ScheduleAnswer(_Answer):
 
 
 class LiveTensor(_Answer):
-    """A storage that is live at a step. `idle`: the op of that step neither reads, writes nor creates it."""
+    """A storage that is live at a step. `idle`: the op of that step neither reads, writes nor
+    creates it.
+    """
 
     tensor: str
     bytes: int
@@ -70,7 +76,8 @@ class EvaluateAnswer(_Answer):
 class VerifyAnswer(_Answer):
     """The checker's verdict. `reason` is a short code when refused, None when accepted.
 
-    `method` says how the bound was checked: from its flows, from its closed family, by recomputation, or not reached.
+    `method` says how the bound was checked: from its flows, from its closed family, by
+    recomputation, or not reached.
     """
 
     accepted: bool

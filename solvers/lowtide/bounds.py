@@ -1,4 +1,6 @@
-"""Proofs as the kernel gives them, by op and storage index, before a certificate names them canonically."""
+"""Proofs as the kernel gives them, by op and storage index, before a certificate names them
+canonically.
+"""
 
 from __future__ import annotations
 

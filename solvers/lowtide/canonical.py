@@ -1,10 +1,12 @@
-"""Names and listing order forgotten: a hash of a graph and canonical positions of its ops and storages.
+"""Names and listing order forgotten: a hash of a graph and canonical positions of its ops and
+storages.
 
-Colour refinement (one-dimensional Weisfeiler-Leman) on ops and storages. The hash describes the stable colouring, which
-renaming and relisting cannot change; equal hashes are candidates for being the same graph, never proof. Positions come
-from splitting the remaining ties one by one, which is canonical up to automorphism wherever refinement tells apart what
-is different; where it does not, a stored order mapped by position may be wrong for the caller's graph, so whoever maps
-one checks it there (design, section 4).
+Colour refinement (one-dimensional Weisfeiler-Leman) on ops and storages. The hash describes the
+stable colouring, which renaming and relisting cannot change; equal hashes are candidates for being
+the same graph, never proof. Positions come from splitting the remaining ties one by one, which is
+canonical up to automorphism wherever refinement tells apart what is different; where it does not, a
+stored order mapped by position may be wrong for the caller's graph, so whoever maps one checks it
+there (design, section 4).
 """
 
 from __future__ import annotations
@@ -27,10 +29,12 @@ class CanonicalInput:
         storage_bytes: size per storage.
         storage_flags: per storage, +1 for a graph output, +2 for a pinned input.
         storage_creator: creating op per storage, -1 for a graph input.
-        storage_users: per storage the ops that read, view or overwrite it, without the creator, ascending.
+        storage_users: per storage the ops that read, view or overwrite it, without the creator,
+            ascending.
         op_predecessors: per op, ascending.
         op_workspace_bytes: per op.
-        op_in_place: per op its in-place pairs that can ever apply, as (output storage, input storage), ascending.
+        op_in_place: per op its in-place pairs that can ever apply, as (output storage, input
+            storage), ascending.
     """
 
     storage_bytes: Sequence[int]
@@ -67,7 +71,8 @@ class CanonicalForm:
 def canonical_form(graph: CanonicalInput) -> CanonicalForm:
     """The hash and the canonical positions. Nearly linear for real graphs.
 
-    Storages that can never be live (graph inputs that nobody uses or keeps) do not influence the hash.
+    Storages that can never be live (graph inputs that nobody uses or keeps) do not influence the
+    hash.
     """
     colouring = _Colouring(graph)
     colouring.refine()
@@ -94,7 +99,9 @@ def _inverse(places: Sequence[int]) -> tuple[int, ...]:
 
 
 class _Colouring:
-    """Nodes are ops, then storages. A colour is the place of its class's first member in the sorted list of all nodes."""
+    """Nodes are ops, then storages. A colour is the place of its class's first member in the sorted
+    list of all nodes.
+    """
 
     def __init__(self, graph: CanonicalInput) -> None:
         self._graph = graph
@@ -113,19 +120,31 @@ class _Colouring:
         self._pairs_of: dict[int, list[tuple[int, int, int, int]]] = {}
         for op, pairs in enumerate(graph.op_in_place):
             for output, source in pairs:
-                for role, node in ((0, op), (1, self._op_count + output), (2, self._op_count + source)):
+                for role, node in (
+                    (0, op),
+                    (1, self._op_count + output),
+                    (2, self._op_count + source),
+                ):
                     entry = (role, op, self._op_count + output, self._op_count + source)
                     self._pairs_of.setdefault(node, []).append(entry)
         node_count = self._op_count + len(graph.storage_bytes)
         self._colour = [0] * node_count
         self._members: dict[int, list[int]] = {}
-        self._changed = self._assign(0, range(node_count), self._first_signatures().__getitem__)
+        self._first = self._first_signatures()
+        self._changed = self._assign(0, range(node_count), self._first.__getitem__)
 
     def _first_signatures(self) -> list[Signature]:
         graph = self._graph
         depth, height = self._depths(graph.op_predecessors), self._heights()
         signatures: list[Signature] = [
-            (0, depth[op], height[op], graph.op_workspace_bytes[op], len(self._touches[op]), len(self._creates[op]))
+            (
+                0,
+                depth[op],
+                height[op],
+                graph.op_workspace_bytes[op],
+                len(self._touches[op]),
+                len(self._creates[op]),
+            )
             for op in range(self._op_count)
         ]
         for storage, users in enumerate(graph.storage_users):
@@ -162,7 +181,9 @@ class _Colouring:
         return height
 
     def refine(self) -> None:
-        """Splits classes until all members of a class look the same. Only neighbours of changes are looked at again."""
+        """Splits classes until all members of a class look the same. Only neighbours of changes are
+        looked at again.
+        """
         while self._changed:
             dirty: set[int] = set()
             for node in self._changed:
@@ -170,7 +191,8 @@ class _Colouring:
                     colour = self._colour[neighbour]
                     if len(self._members[colour]) > 1:
                         dirty.add(colour)
-            # All signatures of a round are taken before any colour changes: the result cannot depend on the listing.
+            # All signatures of a round are taken before any colour changes: the result cannot
+            # depend on the listing.
             signatures = {
                 node: self._signature(node) for colour in dirty for node in self._members[colour]
             }
@@ -179,7 +201,9 @@ class _Colouring:
                 changed += self._assign(colour, self._members[colour], signatures.__getitem__)
             self._changed = changed
 
-    def _assign(self, first: int, nodes: Iterable[int], signature_of: Callable[[int], Signature]) -> list[int]:
+    def _assign(
+        self, first: int, nodes: Iterable[int], signature_of: Callable[[int], Signature]
+    ) -> list[int]:
         """Splits one class by signature; returns the nodes whose colour changed."""
         groups: dict[Signature, list[int]] = {}
         for node in nodes:
@@ -229,8 +253,10 @@ class _Colouring:
         return (colour[creator] if creator >= 0 else -1, users, pairs)
 
     def digest(self) -> str:
-        """Describes every class of the stable colouring: its size, its members' own values and their neighbours' colours."""
-        first = self._first_signatures()
+        """Describes every class of the stable colouring: its size, its members' own values and
+        their neighbours' colours.
+        """
+        first = self._first
         description = hashlib.sha256()
         for colour in sorted(self._members):
             node = self._members[colour][0]
@@ -240,7 +266,9 @@ class _Colouring:
         return f"sha256:{description.hexdigest()}"
 
     def split_ties(self) -> None:
-        """Singles out one member of each class that is left, and refines, until every node has a colour of its own."""
+        """Singles out one member of each class that is left, and refines, until every node has a
+        colour of its own.
+        """
         colour = 0
         while colour < len(self._colour):
             members = self._members[colour]
@@ -251,7 +279,8 @@ class _Colouring:
             self._members[colour + 1] = members[1:]
             for node in members[1:]:
                 self._colour[node] = colour + 1
-            # Telling about the one that was singled out is enough: what its neighbours do not show, nothing does.
+            # Telling about the one that was singled out is enough: what its neighbours do not show,
+            # nothing does.
             self._changed = members[:1]
             self.refine()
 

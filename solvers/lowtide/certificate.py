@@ -1,20 +1,21 @@
 """What an answer promises, as data: the certificate (design, section 4; docs/certificates.md).
 
-Ops and storages are named by *canonical position* (see `canonical.py`), so a certificate is blind to names and
-listing order. All amounts are integers in bytes.
+Ops and storages are named by *canonical position* (see `canonical.py`), so a certificate is blind
+to names and listing order. All amounts are integers in bytes.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-FORMAT = "lowtide.certificate/1"
+FORMAT: Final = "lowtide.certificate/1"
 END_OF_PROGRAM = -1
-"""Stands for "the caller, after the last op" where a flow leaves a graph output or a pinned input."""
+"""Stands for "the caller, after the last op" where a flow leaves a graph output or a pinned input.
+"""
 
 
 class _Frozen(BaseModel):
@@ -24,9 +25,11 @@ class _Frozen(BaseModel):
 class Exit(_Frozen):
     """One exit of a trap under one in-place mode, with the flow that shows it is expensive.
 
-    `in_place` is the mode: a maximal matching of the op's in-place pairs as `(output, input)` storages, sorted.
-    `storage_flow` holds `(storage, user, amount)`: bytes that flow from a storage to an op that still needs it
-    (END_OF_PROGRAM for outputs and pinned inputs). `order_flow` holds `(op, predecessor, amount)`.
+    `in_place` is the mode: a maximal matching of the op's in-place pairs as `(output, input)`
+    storages, sorted.
+    `storage_flow` holds `(storage, user, amount)`: bytes that flow from a storage to an op that
+    still needs it (END_OF_PROGRAM for outputs and pinned inputs). `order_flow` holds `(op,
+    predecessor, amount)`.
     """
 
     op: int
@@ -43,7 +46,8 @@ class WorkingSetWitness(_Frozen):
 
 
 class TrapWitness(_Frozen):
-    """`trap-forward`: `trap` is a downset every order must leave; `exits` are all its exits in all their modes.
+    """`trap-forward`: `trap` is a downset every order must leave; `exits` are all its exits in all
+    their modes.
 
     `trap-reverse`: `trap` is an upset; `exits` are all ops that can be the last one run outside it.
     """
@@ -69,9 +73,11 @@ class FamilyState(_Frozen):
 
 
 def family_digest(states: Iterable[FamilyState]) -> str:
-    """SHA-256 of the states, 64 hexadecimal digits. Per state one line `parent|run|then|then_run` in ASCII.
+    """SHA-256 of the states, 64 hexadecimal digits. Per state one line `parent|run|then|then_run`
+    in ASCII.
 
-    `parent` is empty for None; ops are decimal, separated by commas; every line ends in a line feed.
+    `parent` is empty for None; ops are decimal, separated by commas; every line ends in a line
+    feed.
     """
     digest = hashlib.sha256()
     for state in states:
@@ -82,11 +88,12 @@ def family_digest(states: Iterable[FamilyState]) -> str:
 
 
 class SearchWitness(_Frozen):
-    """A closed family of states, first the empty one, none of them complete (design, sections 3 and 4).
+    """A closed family of states, first the empty one, none of them complete (design, sections 3 and
+    4).
 
     `count` is their number, `digest` their `family_digest`.
-    `states` is None when the family is past the size limit: then `count` and `digest` say what was exhausted, and a
-    checker has to search for itself.
+    `states` is None when the family is past the size limit: then `count` and `digest` say what was
+    exhausted, and a checker has to search for itself.
     """
 
     kind: Literal["search"] = "search"

@@ -25,7 +25,8 @@ from lowtide.graph_identity import graph_canonical_form
 from lowtide.in_place import modes
 
 MAX_FAMILY_ENTRIES = 500_000
-"""A family of states with more ops listed than this goes into the certificate as count and digest."""
+"""A family of states with more ops listed than this goes into the certificate as count and digest.
+"""
 
 _THEN: dict[Continuation, Literal["branch", "commit", "dead"]] = {
     Continuation.BRANCH: "branch",
@@ -45,7 +46,8 @@ def certify(
     """The certificate of an order and the proof of a lower bound.
 
     Raises:
-        RuntimeError: the kernel cannot support a trap bound that it claimed (a fault of the kernel).
+        RuntimeError: the kernel cannot support a trap bound that it claimed (a fault of the
+            kernel).
     """
     form = graph_canonical_form(graph)
     return Certificate(

@@ -17,7 +17,8 @@ class Storage:
         name: the tensor that owns the block (the root of its views).
         size_bytes: its size.
         creator: index of the op that creates it, or None for a graph input.
-        users: indices of the ops (ascending, without the creator) that read, view or overwrite any of its names.
+        users: indices of the ops (ascending, without the creator) that read, view or overwrite any
+            of its names.
         is_output: a graph output; live from its creation to the end.
         is_pinned: a graph input the caller keeps; live throughout.
         tensors: every tensor name of this block, the root first.
@@ -49,7 +50,8 @@ class Op:
 
     Attributes:
         name, kind: as given; neither influences an answer.
-        predecessors: indices of ops that must run before (ascending, no duplicates): data, views, hazards, `after`.
+        predecessors: indices of ops that must run before (ascending, no duplicates): data, views,
+            hazards, `after`.
         creates: storages whose creator is this op (ascending).
         touches: storages it reads, views or overwrites, without those it creates (ascending).
         workspace_bytes: scratch held only while it runs.

@@ -1,6 +1,7 @@
 """The road: graph -> good orders -> bounds -> search for what they leave open -> certificate.
 
-Same graph, same limits, same answer, unless the deadline strikes or the caller cancels: effort is counted in states.
+Same graph, same limits, same answer, unless the deadline strikes or the caller cancels: effort is
+counted in states.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The best order and the best bound so far, in bytes; states searched; seconds since the call."""
+    """The best order and bound so far, in bytes; states searched; seconds since the call."""
 
     peak_bytes: int
     lower_bound_bytes: int
@@ -82,7 +83,8 @@ def schedule(
     on_progress: Callable[[Progress], None] | None = None,
     cancel: CancelToken | None = None,
 ) -> Schedule:
-    """The order with the lowest peak, or the best found within the limits with the best proven bound.
+    """The order with the lowest peak, or the best found within the limits with the best proven
+    bound.
 
     Args:
         graph: what to schedule.
@@ -121,7 +123,7 @@ class _LimitStruckError(Exception):
 
 
 class _Work:
-    """The best order and bound so far, improved stage by stage until they meet or a limit strikes."""
+    """The best order and bound so far, improved stage by stage until they meet."""
 
     def __init__(
         self,
@@ -223,7 +225,9 @@ class _Work:
                 self.proof = TrapProof(forward, trap)
 
     def _search(self) -> None:
-        """Rounds of searches from both ends of what is open, and in the middle, each with more states than the last."""
+        """Rounds of searches from both ends of what is open, and in the middle, each with more
+        states than the last.
+        """
         max_states = min(FIRST_SEARCH_STATES, self._limits.max_states)
         beam_width = FIRST_BEAM_WIDTH
         while self._is_open:
@@ -249,7 +253,7 @@ class _Work:
             beam_width *= 2
 
     def _search_at(self, threshold: int, max_states: int) -> bool:
-        """Whether a search at the threshold was decided within so many states; takes what it found."""
+        """Whether a search at the threshold was decided; takes what it found."""
         stop, result = self._problem.search(
             threshold, max_states, STATE_TABLE_BYTES, self._cancel, self._seconds_left()
         )

@@ -1,4 +1,6 @@
-"""Every claim of the solver against brute force: `python -m tests.campaigns.brute_force --graphs 5000`."""
+"""Every claim of the solver against brute force: `python -m tests.campaigns.brute_force --graphs
+5000`.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def main(graphs: int, first_seed: int) -> None:
             raise click.ClickException(f"seed {seed}: {error!r}") from error
     seconds = time.perf_counter() - started
     tight = ", ".join(f"{name} {totals[name]}" for name in ("working_set", "forward", "reverse"))
-    click.echo(f"{totals['graphs']} graphs, every claim right; bound tight: {tight}; {seconds:.0f} s")
+    click.echo(
+        f"{totals['graphs']} graphs, every claim right; bound tight: {tight}; {seconds:.0f} s"
+    )
 
 
 if __name__ == "__main__":

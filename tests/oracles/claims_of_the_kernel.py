@@ -1,6 +1,7 @@
 """Every claim the solver makes about one random graph, checked against brute force.
 
-Shared by the tests (a fixed sample) and by the campaign (thousands): `python -m tests.campaigns.brute_force`.
+Shared by the tests (a fixed sample) and by the campaign (thousands): `python -m
+tests.campaigns.brute_force`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from lowtide.checker import check
 from lowtide.kernel_problem import kernel_problem
 from lowtide.schedule import Limits, schedule
 from lowtide.wire import parse_graph
+
 from tests.oracles.brute_force import Oracle
 from tests.oracles.random_graphs import random_wire
 

@@ -20,8 +20,8 @@ def check(
     """Whether the certificate is true of the graph, from the graph and the certificate alone.
 
     Never raises, whatever the certificate holds: what does not hold, and what cannot be decided
-    within the time limit or 512 MiB, is refused with a reason code. Working-set and trap witnesses
-    take time linear in the graph per exit; search witnesses see docs/certificates.md.
+    within the time limit or the memory set aside (docs/certificates.md), is refused with a reason
+    code. Working-set and trap witnesses take time linear in the graph for each exit.
     """
     method: Method = "none"
     try:

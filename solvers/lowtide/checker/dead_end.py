@@ -7,6 +7,9 @@ from lowtide.checker.model import Mode
 from lowtide.checker.refusal import Deadline
 from lowtide.checker.states import State, StateSpace, members
 
+_MAX_REMEMBERED_BYTES = 64 * 2**20
+_MAX_STARTS_PER_EXIT = 8
+
 
 class ExitCosts:
     """Decides whether an exit is too dear, at every state between a start and a trap.
@@ -20,6 +23,7 @@ class ExitCosts:
         self._threshold = threshold_bytes
         self._deadline = deadline
         self._dear_from: dict[tuple[int, int], list[int]] = {}
+        self._max_remembered = space.entries_within(_MAX_REMEMBERED_BYTES)
 
     def is_too_dear(self, start: State, trap: int, exit_op: int) -> bool:
         """Whether the exit costs more than the threshold, whatever happened before within the trap.
@@ -28,7 +32,7 @@ class ExitCosts:
         the ancestors of the exit. `trap` is a downset that holds them too, but not the exit.
         """
         self._deadline.check()
-        known = self._dear_from.setdefault((trap, exit_op), [])
+        known = self._dear_from.get((trap, exit_op), [])
         if any(not earlier & ~start.done for earlier in known):
             return True
         lower = start.done | self._space.ancestors_outside(start.done, exit_op)
@@ -36,7 +40,9 @@ class ExitCosts:
         modes = self._space.model.modes[exit_op]
         if not all(self._cut(exit_op, mode, lower, live, trap) for mode in modes):
             return False
-        known.append(start.done)
+        if len(self._dear_from) >= self._max_remembered:
+            self._dear_from.clear()
+        self._dear_from[trap, exit_op] = [*known[1 - _MAX_STARTS_PER_EXIT :], start.done]
         return True
 
     def _cut(self, exit_op: int, mode: Mode, lower: int, live: int, trap: int) -> bool:

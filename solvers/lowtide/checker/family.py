@@ -16,7 +16,7 @@ from lowtide.checker.positions import Positions
 from lowtide.checker.refusal import Deadline, Refusal, shown
 from lowtide.checker.states import State, StateSpace
 
-_MAX_FAMILY_BYTES = 512 * 2**20
+_MAX_FAMILY_BYTES = 128 * 2**20
 _BYTES_PER_READY_OP = 8
 
 
@@ -29,7 +29,7 @@ def check_family(
 ) -> None:
     """Accepts a closed family that shows every order to take more than `threshold_bytes`.
 
-    Raises Refusal otherwise, or for a family that would not fit in 512 MiB.
+    Raises Refusal otherwise, or for a family that would not fit in 128 MiB.
     """
     listed = witness.states
     if listed is None or not listed:

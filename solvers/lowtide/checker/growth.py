@@ -6,6 +6,8 @@ from lowtide.checker.dead_end import ExitCosts
 from lowtide.checker.refusal import Deadline
 from lowtide.checker.states import State, StateSpace
 
+_MAX_REMEMBERED_BYTES = 128 * 2**20
+
 
 class TrapGrowth:
     """Grows traps from states and remembers those that grew to all ops.
@@ -19,6 +21,7 @@ class TrapGrowth:
         self._threshold = threshold_bytes
         self._exit_costs = ExitCosts(space, threshold_bytes, deadline)
         self._leads_to_end: set[int] = set()
+        self._max_remembered = space.entries_within(_MAX_REMEMBERED_BYTES)
 
     def stalls(self, start: State) -> bool:
         """Whether a trap of `start` is found that leaves ops outside and has no affordable exit.
@@ -35,6 +38,8 @@ class TrapGrowth:
             if op is None:
                 return True
             trap = self._space.after(trap, op)
+        if len(self._leads_to_end) + len(met) > self._max_remembered:
+            self._leads_to_end.clear()
         self._leads_to_end.update(met)
         return False
 

@@ -15,8 +15,7 @@ from lowtide.checker.model import Model
 from lowtide.checker.refusal import Deadline, Refusal
 from lowtide.checker.states import State, StateSpace
 
-_MAX_MEMO_BYTES = 512 * 2**20
-_BYTES_PER_MEMO_ENTRY = 150
+_MAX_SEEN_BYTES = 256 * 2**20
 
 
 def refute_by_search(model: Model, threshold_bytes: int, deadline: Deadline) -> None:
@@ -24,7 +23,7 @@ def refute_by_search(model: Model, threshold_bytes: int, deadline: Deadline) -> 
 
     Raises:
         Refusal: `bound-refuted` if there is an order within the threshold, `recomputation-limit` if
-            neither is shown in time or in 512 MiB.
+            neither is shown in time or within the memory set aside (docs/certificates.md).
     """
     _Search(model, threshold_bytes, deadline.named("recomputation-limit")).run()
 
@@ -46,7 +45,7 @@ class _Search:
         self._threshold = threshold_bytes
         self._deadline = deadline
         self._traps = TrapGrowth(self._space, threshold_bytes, deadline)
-        self._max_seen = _MAX_MEMO_BYTES // (_BYTES_PER_MEMO_ENTRY + model.op_count // 7)
+        self._max_seen = self._space.entries_within(_MAX_SEEN_BYTES)
         self._seen: set[int] = set()
         self._path: list[_Frame] = []
 
@@ -90,10 +89,7 @@ class _Search:
         waiting = list(state.ready)
         while waiting:
             op = waiting.pop()
-            if (
-                space.growth(state.done, op) <= 0
-                and space.step_cost(state, op) <= self._threshold
-            ):
+            if space.growth(state.done, op) <= 0 and space.step_cost(state, op) <= self._threshold:
                 state = space.after(state, op)
                 ran.append(op)
                 waiting = list(state.ready)

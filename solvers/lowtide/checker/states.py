@@ -9,6 +9,7 @@ from lowtide.checker.model import GRAPH_INPUT, Mode, Model
 from lowtide.checker.refusal import Refusal
 
 _MAX_BIT_SET_BYTES = 256 * 2**20
+_BYTES_PER_SET_ENTRY = 100
 
 
 class State(NamedTuple):
@@ -49,6 +50,10 @@ class StateSpace:
         self.held = tuple(model.is_held(s) for s in range(len(model.size_bytes)))
         self._added = tuple(model.added_bytes(op) for op in range(model.op_count))
         self._plain = tuple(modes == ((),) for modes in model.modes)
+
+    def entries_within(self, size_bytes: int) -> int:
+        """How many downsets, at least, fit into a set of this size."""
+        return size_bytes // (_BYTES_PER_SET_ENTRY + self.model.op_count // 7)
 
     def empty(self) -> State:
         """The state before the first op."""

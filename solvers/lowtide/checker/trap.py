@@ -21,9 +21,7 @@ def check_trap(
     Linear in the graph and the flows, and once more in the graph for every exit that has a flow.
     """
     trap = _Trap(model, witness.kind == "trap-forward", _members(model, positions, witness))
-    modes = {
-        (op, _pairs_of(mode)): mode for op in trap.exit_ops() for mode in model.modes[op]
-    }
+    modes = {(op, _pairs_of(mode)): mode for op in trap.exit_ops() for mode in model.modes[op]}
     exit_ops = {op for op, _ in modes}
     shown_dear: set[tuple[int, _Pairs]] = set()
     for claim in witness.exits:
