@@ -412,7 +412,7 @@ def test_a_state_that_is_not_dead_names_the_way_out(case: Case) -> None:
 
 def test_count_and_digest_of_a_family_have_to_match(case: Case) -> None:
     states = (case.state(None, "", "dead", "broad thin_b"),)
-    right = {"count": 1, "digest": family_digest(states), "states": states}
+    right: dict[str, Any] = {"count": 1, "digest": family_digest(states), "states": states}
     assert case.check(witness=SearchWitness(**right)).accepted
     for changes, reason in (
         ({"count": 2}, "family-count"),

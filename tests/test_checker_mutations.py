@@ -1,4 +1,4 @@
-"""The checker under attack: damaged certificates and forged proofs, on random and on real graphs."""
+"""The checker under attack: damaged certificates and forged proofs, random and real graphs."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from lowtide.answers import ScheduleAnswer
 from lowtide.graph import Graph
 from lowtide.memory import Profile
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
+from plotly.offline import get_plotlyjs
 
 from lowtide_client.report.data import page_data, script_json
 from lowtide_client.report.orders import BindingTable, order_view

@@ -77,7 +77,7 @@ def attack(wire: dict[str, Any], count: int, seed: int, seconds: float = 30.0) -
 
 
 def claim_holds(mutation: Mutation, original: Certificate, seconds: float) -> bool | None:
-    """Whether an accepted claim is true, given that the original's is; None if that is not known."""
+    """Whether an accepted claim is true, given that the original is; None if nobody knows."""
     claim = mutation.certificate
     graph = build_graph(parse_graph(mutation.wire))
     form = graph_canonical_form(graph)
