@@ -141,8 +141,10 @@ class Case:
 
     def trap(self, *names: str, exits: tuple[Exit, ...], forward: bool = True) -> dict[str, Any]:
         """Fields of a certificate with a trap of these ops."""
-        kind = "trap-forward" if forward else "trap-reverse"
-        return {"witness": TrapWitness(kind=kind, trap=self.ops(*names), exits=exits)}
+        trap = self.ops(*names)
+        if forward:
+            return {"witness": TrapWitness(kind="trap-forward", trap=trap, exits=exits)}
+        return {"witness": TrapWitness(kind="trap-reverse", trap=trap, exits=exits)}
 
     def search(self, *states: FamilyState) -> dict[str, Any]:
         """Fields of a certificate with a family."""
@@ -223,6 +225,9 @@ def test_a_small_working_set_is_named_with_its_bytes(case: Case) -> None:
     # p, q and z, the larger of p and q taken over by z.
     assert answer.detail == 'op "join" alone needs 4 bytes, less than the lower bound 19'
     assert answer.method == "working-set"
+    slow_order = case.ops("broad", "wide", "thin_b", "thin_a", "join")
+    slow = {"order": slow_order, "peak_bytes": 27, "status": "FEASIBLE"}
+    assert refusal(case.check(**slow, lower_bound_bytes=20)) == "witness-working-set-too-small"
 
 
 def test_traps_of_the_example(case: Case) -> None:
@@ -244,6 +249,11 @@ def test_traps_of_the_example(case: Case) -> None:
     )
     before_join = case.trap("thin_a", "join", exits=exits, forward=False)
     assert case.check(lower_bound_bytes=11, status="FEASIBLE", **before_join).accepted
+    one_lost = Exit(op=case.op("thin_b"), storage_flow=((*p_idle[0][:2], 2), p_idle[1]))
+    losing = case.trap("thin_a", "join", exits=(exits[0], one_lost), forward=False)
+    answer = case.check(lower_bound_bytes=11, status="FEASIBLE", **losing)
+    assert refusal(answer) == "flow-not-conserved"
+    assert answer.detail == 'exit "thin_b": op "thin_a" receives 2 bytes and passes on 1'
     answer = case.check(lower_bound_bytes=12, status="FEASIBLE", **before_join)
     assert refusal(answer) == "flow-too-small"
     assert answer.detail == (
@@ -429,8 +439,11 @@ def test_recomputation_proves_refutes_or_gives_up(case: Case) -> None:
     assert proved.accepted
     assert proved.method == "recomputation"
     slow_order = case.ops("broad", "wide", "thin_b", "thin_a", "join")
-    refuted = case.check(order=slow_order, peak_bytes=27, lower_bound_bytes=27, **left_out)
+    slow = {"order": slow_order, "peak_bytes": 27, "status": "FEASIBLE", **left_out}
+    assert case.check(**slow).accepted
+    refuted = case.check(**slow, lower_bound_bytes=20)
     assert refusal(refuted) == "bound-refuted"
+    assert refuted.detail == "some order runs within 19 bytes"
     late = check(case.graph, case.certificate(**left_out), time_limit_seconds=0)
     assert refusal(late) == "recomputation-limit"
     assert late.method == "recomputation"

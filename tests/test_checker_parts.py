@@ -11,6 +11,7 @@ import lowtide.checker
 import pytest
 from lowtide.build import build_graph
 from lowtide.checker.derive import derive_model
+from lowtide.checker.growth import TrapGrowth
 from lowtide.checker.live_cut import LiveCut
 from lowtide.checker.max_flow import FlowNetwork
 from lowtide.checker.model import GRAPH_INPUT
@@ -150,6 +151,23 @@ def test_search_of_its_own_finds_the_optimum(seed: int) -> None:
     with pytest.raises(Refusal) as caught:
         refute_by_search(model, optimum, FOREVER)
     assert caught.value.reason == "bound-refuted"
+
+
+def test_traps_that_stall_show_states_to_be_dead() -> None:
+    stalled = 0
+    for seed in range(200):
+        wire = random_wire(seed, 8)
+        oracle, space = Oracle(wire), StateSpace(derive_model(parse_graph(wire)))
+        threshold = oracle.optimal_peak() + random.Random(seed).choice((-1, 0, 1))
+        traps = TrapGrowth(space, threshold, FOREVER)
+        state = space.empty()
+        for v in oracle.random_order(random.Random(seed)):
+            if traps.stalls(state):
+                assert oracle.best_completion_peak(state.done) > threshold
+                stalled += 1
+            state = space.after(state, v)
+        assert not traps.stalls(state)
+    assert stalled > 100
 
 
 def test_maximal_matchings_are_all_found() -> None:
