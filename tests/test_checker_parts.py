@@ -153,6 +153,30 @@ def test_search_of_its_own_finds_the_optimum(seed: int) -> None:
     assert caught.value.reason == "bound-refuted"
 
 
+def test_states_given_up_by_a_commit_are_not_taken_for_dead() -> None:
+    # The search runs q1 first and comes by {q1, x1, x2} to a state with fewer live bytes than
+    # the start, where it sees that {x1, x2} was better. From there the only way on is q1, back to
+    # {q1, x1, x2}: it was met before, but gave up nothing but its place on the path.
+    sizes = {"i": 3, "q": 10, "x": 12, "t": 0, "r": 1, "z": 2, "w": 4}
+    wire = {
+        "format": "lowtide.graph/1",
+        "tensors": [{"name": name, "bytes": size} for name, size in sizes.items()],
+        "ops": [
+            {"name": "q1", "inputs": [], "outputs": ["q"]},
+            {"name": "x1", "inputs": [], "outputs": ["x"]},
+            {"name": "x2", "inputs": ["x", "i"], "outputs": ["t"]},
+            {"name": "r1", "inputs": ["t"], "outputs": ["r"], "after": ["q1"]},
+            {"name": "q2", "inputs": ["q", "r"], "outputs": ["z"]},
+            {"name": "end", "inputs": ["z"], "outputs": ["w"]},
+        ],
+        "inputs": ["i"],
+        "outputs": ["w"],
+    }
+    with pytest.raises(Refusal) as caught:
+        refute_by_search(derive_model(parse_graph(wire)), 40, FOREVER)
+    assert caught.value.reason == "bound-refuted"
+
+
 def test_traps_that_stall_show_states_to_be_dead() -> None:
     stalled = 0
     for seed in range(200):

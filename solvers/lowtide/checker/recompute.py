@@ -69,9 +69,6 @@ class _Search:
     def _enter(self, state: State, ran: list[int]) -> None:
         """Puts a new state on the path, or notes that it is dead."""
         space = self._space
-        if state.done == space.everything:
-            text = f"some order runs within {self._threshold} bytes"
-            raise Refusal("bound-refuted", text)
         if len(self._seen) >= self._max_seen:
             text = f"not decided within {self._max_seen} states"
             raise Refusal("recomputation-limit", text)
@@ -84,7 +81,10 @@ class _Search:
         self._path.append(_Frame(state, ran, affordable))
 
     def _settled(self, state: State, ran: list[int]) -> tuple[State, list[int]]:
-        """Runs every op at once that fits and does not add live bytes: each is a safe commit."""
+        """Runs every op at once that fits and does not add live bytes: each is a safe commit.
+
+        Raises Refusal (`bound-refuted`) if that completes an order.
+        """
         space = self._space
         waiting = list(state.ready)
         while waiting:
@@ -93,6 +93,9 @@ class _Search:
                 state = space.after(state, op)
                 ran.append(op)
                 waiting = list(state.ready)
+        if state.done == space.everything:
+            text = f"some order runs within {self._threshold} bytes"
+            raise Refusal("bound-refuted", text)
         return state, ran
 
     def _jump_back(self, state: State, ran: list[int]) -> tuple[State, list[int]] | None:
