@@ -247,3 +247,17 @@ def test_time_that_is_over_is_over(seconds: float) -> None:
     with pytest.raises(Refusal) as caught:
         Deadline(seconds, "too-late").check()
     assert caught.value.reason == "too-late"
+
+
+def test_bit_sets_of_a_huge_graph_are_refused() -> None:
+    count = 33_000
+    wire = {
+        "format": "lowtide.graph/1",
+        "tensors": [{"name": f"t{v}", "bytes": 1} for v in range(count)],
+        "ops": [{"name": f"o{v}", "inputs": [], "outputs": [f"t{v}"]} for v in range(count)],
+        "inputs": [],
+        "outputs": [],
+    }
+    with pytest.raises(Refusal) as caught:
+        StateSpace(derive_model(parse_graph(wire)))
+    assert caught.value.reason == "search-too-large"

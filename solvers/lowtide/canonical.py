@@ -12,10 +12,9 @@ there (design, section 4).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import itemgetter
 from typing import Any
 
 Signature = tuple[Any, ...]
@@ -129,9 +128,14 @@ class _Colouring:
                     self._pairs_of.setdefault(node, []).append(entry)
         node_count = self._op_count + len(graph.storage_bytes)
         self._colour = [0] * node_count
-        self._members: dict[int, list[int]] = {}
+        self._members: dict[int, dict[int, None]] = {0: dict.fromkeys(range(node_count))}
         self._first = self._first_signatures()
-        self._changed = self._assign(0, range(node_count), self._first.__getitem__)
+        groups: dict[Signature, list[int]] = {}
+        for node, signature in enumerate(self._first):
+            groups.setdefault(signature, []).append(node)
+        if groups:
+            self._split(0, groups, None)
+        self._changed: list[int] = list(range(node_count))
 
     def _first_signatures(self) -> list[Signature]:
         graph = self._graph
@@ -181,43 +185,60 @@ class _Colouring:
         return height
 
     def refine(self) -> None:
-        """Splits classes until all members of a class look the same. Only neighbours of changes are
-        looked at again.
+        """Splits classes until all members of a class look the same.
+
+        Only neighbours of changes are looked at again, so the work is that of the changes.
         """
         while self._changed:
-            dirty: set[int] = set()
+            dirty: dict[int, dict[int, None]] = {}
             for node in self._changed:
                 for neighbour in self._neighbours(node):
                     colour = self._colour[neighbour]
                     if len(self._members[colour]) > 1:
-                        dirty.add(colour)
+                        dirty.setdefault(colour, {})[neighbour] = None
             # All signatures of a round are taken before any colour changes: the result cannot
             # depend on the listing.
-            signatures = {
-                node: self._signature(node) for colour in dirty for node in self._members[colour]
-            }
+            signatures = {node: self._signature(node) for nodes in dirty.values() for node in nodes}
+            kept = {colour: self._kept_signature(colour, dirty[colour]) for colour in dirty}
             changed: list[int] = []
             for colour in sorted(dirty):
-                changed += self._assign(colour, self._members[colour], signatures.__getitem__)
+                groups: dict[Signature, list[int]] = {}
+                for node in dirty[colour]:
+                    groups.setdefault(signatures[node], []).append(node)
+                changed += self._split(colour, groups, kept[colour])
             self._changed = changed
 
-    def _assign(
-        self, first: int, nodes: Iterable[int], signature_of: Callable[[int], Signature]
+    def _kept_signature(self, colour: int, dirty: dict[int, None]) -> Signature | None:
+        """What the members look like that see no change: they all look the same."""
+        members = self._members[colour]
+        if len(dirty) == len(members):
+            return None
+        return self._signature(next(node for node in members if node not in dirty))
+
+    def _split(
+        self, colour: int, groups: dict[Signature, list[int]], kept: Signature | None
     ) -> list[int]:
-        """Splits one class by signature; returns the nodes whose colour changed."""
-        groups: dict[Signature, list[int]] = {}
-        for node in nodes:
-            groups.setdefault(signature_of(node), []).append(node)
+        """Gives each group of a class a colour of its own; returns the nodes whose colour changed.
+
+        One group keeps the colour and the front of the class's places: those that look as `kept`
+        (with all members that are in no group), or the first by signature. The others follow.
+        """
+        members = self._members[colour]
+        ordered = sorted(groups)
+        if kept is None:
+            kept = ordered[0]
         changed: list[int] = []
-        colour = first
-        for _, group in sorted(groups.items(), key=itemgetter(0)):
-            self._members[colour] = group
-            if colour != first or first == 0:
-                for node in group:
-                    self._colour[node] = colour
-                changed += group
-            colour += len(group)
-        return changed if len(groups) > 1 else []
+        leaving = [signature for signature in ordered if signature != kept]
+        place = colour + len(members) - sum(len(groups[signature]) for signature in leaving)
+        for signature in leaving:
+            group = groups[signature]
+            self._members[place] = dict.fromkeys(group)
+            for node in group:
+                del members[node]
+                self._colour[node] = place
+            changed += group
+            place += len(group)
+        return changed
 
     def _neighbours(self, node: int) -> Iterable[int]:
         if node < self._op_count:
@@ -259,7 +280,7 @@ class _Colouring:
         first = self._first
         description = hashlib.sha256()
         for colour in sorted(self._members):
-            node = self._members[colour][0]
+            node = next(iter(self._members[colour]))
             if first[node] != (2,):
                 entry = (colour, len(self._members[colour]), first[node], self._signature(node))
                 description.update(repr(entry).encode())
@@ -269,21 +290,16 @@ class _Colouring:
         """Singles out one member of each class that is left, and refines, until every node has a
         colour of its own.
         """
-        colour = 0
-        while colour < len(self._colour):
-            members = self._members[colour]
-            if len(members) == 1:
-                colour += 1
-                continue
-            self._members[colour] = members[:1]
-            self._members[colour + 1] = members[1:]
-            for node in members[1:]:
-                self._colour[node] = colour + 1
-            # Telling about the one that was singled out is enough: what its neighbours do not show,
-            # nothing does.
-            self._changed = members[:1]
-            self.refine()
+        for colour in range(len(self._colour)):
+            while len(self._members[colour]) > 1:
+                last = colour + len(self._members[colour]) - 1
+                node, _ = self._members[colour].popitem()
+                self._members[last] = {node: None}
+                self._colour[node] = last
+                # What its neighbours do not show, nothing does.
+                self._changed = [node]
+                self.refine()
 
     def nodes_by_colour(self) -> list[int]:
         """All nodes in canonical order; every class has one member."""
-        return [self._members[colour][0] for colour in range(len(self._colour))]
+        return [next(iter(self._members[colour])) for colour in range(len(self._colour))]
