@@ -11,6 +11,7 @@ from benchmarks.service_latency import ServiceLatency
 from benchmarks.statistics_of_runs import percentile
 
 GIBIBYTE = 2**30
+COMMAND_LIMIT_SECONDS = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,18 @@ def compare_with_aims(
     if rows:
         slowest = max(rows, key=lambda row: row.command_seconds)
         commands = [row.command_seconds for row in rows]
-        detail = f"{len(rows)} graphs; slowest {slowest.name}, {slowest.command_seconds:.2f} s"
-        aims.append(Aim("cold command line, median", 400, median(commands) * 1e3, "ms", detail))
+        over = sum(seconds > COMMAND_LIMIT_SECONDS for seconds in commands)
+        detail = f"{len(rows)} graphs, {over} over it; slowest {slowest.name}, "
+        detail += f"{slowest.command_seconds:.2f} s"
+        aims.append(
+            Aim(
+                "cold command line, median",
+                COMMAND_LIMIT_SECONDS * 1e3,
+                median(commands) * 1e3,
+                "ms",
+                detail,
+            )
+        )
         largest = max(rows, key=lambda row: row.resident_bytes)
         aims.append(
             Aim(

@@ -139,7 +139,7 @@ def _with_progress(
 def _print_run(run: Run, references: dict[str, Reference]) -> None:
     console = Console()
     if not console.is_terminal:
-        console.width = 230
+        console.width = 270
     console.print(schedule_table(run.rows, run.olla, run.tflite_tools, references))
     console.print(gains(run.rows, run.olla, run.tflite_tools))
     console.print(aims_table(run.aims))

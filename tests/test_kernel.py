@@ -65,7 +65,7 @@ def test_a_bound_that_does_not_hold_is_not_certified() -> None:
     problem = _layered_problem()
     top = 1 + sum(problem.working_set(op) for op in range(problem.op_count))
     with pytest.raises(RuntimeError, match="does not hold"):
-        problem.exit_flows([0], True, top)
+        problem.exit_flows([0], True, top, None, 60.0)
 
 
 def _layered_problem() -> Problem:

@@ -171,13 +171,11 @@ NB_MODULE(_kernel, module) {
           "forward"_a, "threshold"_a, "cancel"_a.none(), "seconds"_a)
       .def(
           "exit_flows",
-          [](const Problem& problem, const Order& trap, bool forward, Bytes bound) {
+          [](const Problem& problem, const Order& trap, bool forward, Bytes bound, const CancelToken* token, double seconds) {
             std::vector<ExitFlow> flows;
-            {
-              nb::gil_scoped_release release;
-              Control control(nullptr, 3600.0);
+            const Stop stop = limited(token, seconds, [&](Control& control) {
               flows = exit_flows(problem, trap, forward, bound, control);
-            }
+            });
             std::vector<std::tuple<Index, Index, FlowTriples, FlowTriples>> rows;
             for (const ExitFlow& flow : flows) {
               FlowTriples storage_flow;
@@ -186,9 +184,9 @@ NB_MODULE(_kernel, module) {
               for (const OrderFlow& arc : flow.order_flows) order_flow.emplace_back(arc.op, arc.predecessor, arc.amount);
               rows.emplace_back(flow.op, flow.mode, std::move(storage_flow), std::move(order_flow));
             }
-            return rows;
+            return std::pair(stop, std::move(rows));
           },
-          "trap"_a, "forward"_a, "bound"_a)
+          "trap"_a, "forward"_a, "bound"_a, "cancel"_a.none(), "seconds"_a)
       .def(
           "search",
           [](const Problem& problem, Bytes threshold, std::int64_t max_states, std::int64_t max_bytes, const CancelToken* token,

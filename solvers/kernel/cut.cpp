@@ -50,6 +50,7 @@ Bytes MinCut::least_idle_bytes(std::span<const Side> side, Index exit, std::span
   open_ops_.clear();
   live_sources_.clear();
   value_ = 0;
+  control.check(static_cast<std::uint32_t>(sources.size()));
 
   auto add_source = [&](Index storage, Bytes capacity) {
     open_storage(storage, capacity);

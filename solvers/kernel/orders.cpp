@@ -198,9 +198,10 @@ void run_in_beam(BeamState& beam, Index op) {
   beam.fingerprint ^= mixed(static_cast<std::uint64_t>(op));
 }
 
-void run_safe_commits(BeamState& beam) {
+void run_safe_commits(BeamState& beam, Control& control) {
   for (bool moved = true; moved;) {
     moved = false;
+    control.check(static_cast<std::uint32_t>(beam.ready.size()));
     for (Index op : beam.ready) {
       if (beam.state.growth(op) > 0 || beam.state.step_cost(op) > beam.peak) continue;
       run_in_beam(beam, op);
@@ -217,6 +218,8 @@ void release(std::shared_ptr<const Step> step) {
     step = std::move(before);
   }
 }
+
+constexpr std::int64_t kBeamBytes = std::int64_t{128} << 20;
 
 struct Candidate {
   Bytes peak;
@@ -242,7 +245,10 @@ BeamResult beam_order(const Problem& problem, Index width, Bytes cutoff, Control
     if (start.state.is_ready(op)) start.ready.push_back(op);
     start.peak = std::max(start.peak, problem.working_set(op));
   }
-  run_safe_commits(start);
+  run_safe_commits(start, control);
+  // Per state its arrays, and in the worst case a chain of steps of its own; twice, for the beam and the next one.
+  const std::int64_t state_bytes = 2 * (std::int64_t{64} * problem.op_count() + std::int64_t{4} * problem.storage_count());
+  width = static_cast<Index>(std::clamp<std::int64_t>(kBeamBytes / std::max<std::int64_t>(state_bytes, 1), 1, width));
   std::vector<BeamState> beam;
   beam.push_back(std::move(start));
   BeamResult result;
@@ -259,6 +265,7 @@ BeamResult beam_order(const Problem& problem, Index width, Bytes cutoff, Control
         std::ranges::reverse(result.order);
         break;
       }
+      control.check(static_cast<std::uint32_t>(from.ready.size()));
       for (Index op : from.ready) {
         const Bytes peak = std::max(from.peak, from.state.step_cost(op));
         if (peak < cutoff) {
@@ -267,6 +274,10 @@ BeamResult beam_order(const Problem& problem, Index width, Bytes cutoff, Control
       }
     }
     if (!result.order.empty()) break;
+    // Enough to fill the beam unless most are duplicates; sorting all would take too long where many ops are ready.
+    const auto wanted = std::min(candidates.size(), static_cast<std::size_t>(width) * 8);
+    std::ranges::nth_element(candidates, candidates.begin() + static_cast<std::ptrdiff_t>(wanted));
+    candidates.resize(wanted);
     std::ranges::sort(candidates);
     std::vector<BeamState> next;
     std::unordered_set<std::uint64_t> seen;
@@ -277,7 +288,7 @@ BeamResult beam_order(const Problem& problem, Index width, Bytes cutoff, Control
       if (!seen.insert(from.fingerprint ^ mixed(static_cast<std::uint64_t>(candidate.op))).second) continue;
       BeamState child = from;
       run_in_beam(child, candidate.op);
-      run_safe_commits(child);
+      run_safe_commits(child, control);
       next.push_back(std::move(child));
     }
     for (BeamState& old : beam) release(std::move(old.last));

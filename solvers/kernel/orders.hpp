@@ -30,7 +30,8 @@ struct BeamResult {
 };
 
 // Breadth-first over downsets of equal size, keeping the `width` with the least (peak so far, live bytes).
-// Only orders with a peak below `cutoff` are followed. O(ops * width * (ops + edges)).
+// Only orders with a peak below `cutoff` are followed. Graphs too large for `width` states in 128 MiB get fewer.
+// O(ops * width * (ops + edges)).
 BeamResult beam_order(const Problem& problem, Index width, Bytes cutoff, Control& control);
 
 }  // namespace lowtide

@@ -35,6 +35,22 @@ void Search::undo_to(Index order_length) {
   }
 }
 
+std::int64_t Search::bytes_of(const Frame& frame) {
+  return static_cast<std::int64_t>(sizeof(Frame) + (frame.branches.size() + frame.committed.size()) * sizeof(Index));
+}
+
+void Search::push_frame(Frame frame) {
+  bytes_held_ += bytes_of(frame);
+  stack_.push_back(std::move(frame));
+}
+
+void Search::drop_frames(std::size_t keep) {
+  while (stack_.size() > keep) {
+    bytes_held_ -= bytes_of(stack_.back());
+    stack_.pop_back();
+  }
+}
+
 Index Search::node_here() {
   const auto [entry, is_new] = node_of_.try_emplace(set_, static_cast<Index>(nodes_.size()));
   if (is_new) {
@@ -121,7 +137,11 @@ bool Search::is_dead(std::size_t at) {
   for (std::size_t length = order_.size(); length > static_cast<std::size_t>(frame.order_length); --length) {
     state.undo(order_[length - 1]);
   }
-  if (trap_.stalls(state, threshold_ + 1, &milestones_, control_)) {
+  const std::size_t known = milestones_.size();
+  const bool is_stalled = trap_.stalls(state, threshold_ + 1, &milestones_, control_);
+  // A set is held by its node in the table and by the set's own block.
+  bytes_held_ += static_cast<std::int64_t>((milestones_.size() - known) * (set_.bytes_held() + sizeof(OpSet) + 32));
+  if (is_stalled) {
     dead_trap_ = trap_.trap();
     dead_bound_ = trap_.bound(control_);
     return true;
@@ -165,7 +185,7 @@ void Search::prune_by_traps() {
     least_rejected_ = std::min(least_rejected_, bound);
     bytes_held_ += static_cast<std::int64_t>(node.then_run.size() * sizeof(Index));
     close(frame.node, frame.committed);
-    stack_.resize(dead);
+    drop_frames(dead);
     undo_to(stack_.empty() ? 0 : stack_.back().order_length);
   }
 }
@@ -199,13 +219,13 @@ bool Search::arrive(std::vector<Index> committed, Index order_length_before) {
       from.then = Continuation::kCommit;
       from.then_run = std::move(run);
       from.next = {{kNoOp, target}};
-      committed = std::move(frame.committed);
+      committed = frame.committed;
       committed.push_back(frame.node);
       order_length_before = *jump == 0 ? 0 : stack_[*jump - 1].order_length;
-      stack_.resize(*jump);
+      drop_frames(*jump);
       continue;
     }
-    stack_.push_back(Frame{node, static_cast<Index>(order_.size()), state_.live_bytes(), std::move(committed),
+    push_frame(Frame{node, static_cast<Index>(order_.size()), state_.live_bytes(), std::move(committed),
                            affordable_branches(nodes_[node])});
     return false;
   }
@@ -227,7 +247,7 @@ SearchResult Search::run() {
     }
     if (frame.next_branch == frame.branches.size()) {
       close(frame.node, frame.committed);
-      stack_.pop_back();
+      drop_frames(stack_.size() - 1);
       undo_to(stack_.empty() ? 0 : stack_.back().order_length);
       continue;
     }
@@ -237,6 +257,7 @@ SearchResult Search::run() {
     run_op(op);
     const Index child = node_here();
     nodes_[from].next.emplace_back(op, child);
+    bytes_held_ += static_cast<std::int64_t>(sizeof(std::pair<Index, Index>));
     found = arrive({}, length);
   }
   result.states = static_cast<std::int64_t>(nodes_.size());

@@ -36,7 +36,7 @@ struct SearchResult {
 
 struct SearchLimits {
   std::int64_t max_states;
-  std::int64_t max_bytes;  // of what the table of states holds
+  std::int64_t max_bytes;  // of what the search holds, about: states, milestones and the stack
 };
 
 class Search {
@@ -63,6 +63,9 @@ class Search {
     bool is_checked = false;        // a trap closure from here has reached the end
   };
 
+  static std::int64_t bytes_of(const Frame& frame);
+  void push_frame(Frame frame);
+  void drop_frames(std::size_t keep);
   void run_op(Index op);
   void undo_to(Index order_length);
   Index node_here();

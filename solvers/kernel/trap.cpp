@@ -91,7 +91,7 @@ bool ForwardTrap::close(Bytes threshold, Milestones* milestones, Control& contro
     absorb(op, control);
     if (milestones != nullptr && free_.empty()) {
       if (milestones->contains(lower_set_)) return true;
-      met_.push_back(lower_set_);
+      if ((met_.size() + 1) * lower_set_.bytes_held() <= kMilestoneBytes) met_.push_back(lower_set_);
     }
   }
   return true;

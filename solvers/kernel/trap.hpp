@@ -95,6 +95,8 @@ class ForwardTrap {
   std::vector<Index> planned_;  // the ops of M beyond the start, in the order of the plan
   // Below this many free ops a larger M is looked for after every absorption.
   static constexpr std::size_t kAlwaysLook = 12;
+  // Of one closure; fewer milestones only make later closures longer.
+  static constexpr std::size_t kMilestoneBytes = std::size_t{16} << 20;
   std::size_t next_look_ = 0;
   bool has_skipped_ = false;
   std::vector<OpSet> met_;      // milestones to add if this closure reaches the end

@@ -94,8 +94,15 @@ class Problem:
         self, forward: bool, threshold: int, cancel: CancelToken | None, seconds: float
     ) -> tuple[Stop, list[int] | None]: ...
     def exit_flows(
-        self, trap: Sequence[int], forward: bool, bound: int
-    ) -> list[tuple[int, int, list[tuple[int, int, int]], list[tuple[int, int, int]]]]: ...
+        self,
+        trap: Sequence[int],
+        forward: bool,
+        bound: int,
+        cancel: CancelToken | None,
+        seconds: float,
+    ) -> tuple[
+        Stop, list[tuple[int, int, list[tuple[int, int, int]], list[tuple[int, int, int]]]]
+    ]: ...
     def search(
         self,
         threshold: int,

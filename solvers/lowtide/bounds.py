@@ -17,12 +17,18 @@ class WorkingSetProof:
     op: int
 
 
+Triple = tuple[int, int, int]
+ExitFlow = tuple[int, int, Sequence[Triple], Sequence[Triple]]
+"""An exit op, one of its in-place modes, and the flow on storages and on dependencies."""
+
+
 @dataclass(frozen=True, slots=True)
 class TrapProof:
-    """`trap` is a forward or reverse trap every exit of which needs at least the bound."""
+    """`trap` is a forward or reverse trap; `exits` shows each exit to need at least the bound."""
 
     forward: bool
     trap: Sequence[int]
+    exits: Sequence[ExitFlow]
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,12 +128,13 @@ class _Colouring:
                     self._pairs_of.setdefault(node, []).append(entry)
         node_count = self._op_count + len(graph.storage_bytes)
         self._colour = [0] * node_count
-        self._members: dict[int, dict[int, None]] = {0: dict.fromkeys(range(node_count))}
+        self._members: dict[int, dict[int, None]] = {}
         self._first = self._first_signatures()
         groups: dict[Signature, list[int]] = {}
         for node, signature in enumerate(self._first):
             groups.setdefault(signature, []).append(node)
         if groups:
+            self._members[0] = dict.fromkeys(range(node_count))
             self._split(0, groups, None)
         self._changed: list[int] = list(range(node_count))
 

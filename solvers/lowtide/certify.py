@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Literal
 
-from lowtide._kernel import Continuation, Problem
-from lowtide.bounds import Proof, SearchProof, TrapProof, WorkingSetProof
+from lowtide._kernel import Continuation
+from lowtide.bounds import ExitFlow, Proof, SearchProof, TrapProof, WorkingSetProof
 from lowtide.canonical import CanonicalForm
 from lowtide.certificate import (
     END_OF_PROGRAM,
@@ -37,17 +37,12 @@ _THEN: dict[Continuation, Literal["branch", "commit", "dead"]] = {
 
 def certify(
     graph: Graph,
-    problem: Problem,
     order: Sequence[int],
     peak_bytes: int,
     lower_bound_bytes: int,
     proof: Proof,
 ) -> Certificate:
     """The certificate of an order and the proof of a lower bound.
-
-    Raises:
-        RuntimeError: the kernel cannot support a trap bound that it claimed (a fault of the
-            kernel).
     """
     form = graph_canonical_form(graph)
     return Certificate(
@@ -56,29 +51,25 @@ def certify(
         peak_bytes=peak_bytes,
         lower_bound_bytes=lower_bound_bytes,
         order=tuple(form.op_position[op] for op in order),
-        witness=_witness(graph, problem, form, lower_bound_bytes, proof),
+        witness=_witness(graph, form, proof),
     )
 
 
-def _witness(
-    graph: Graph, problem: Problem, form: CanonicalForm, lower_bound_bytes: int, proof: Proof
-) -> Witness:
+def _witness(graph: Graph, form: CanonicalForm, proof: Proof) -> Witness:
     match proof:
         case WorkingSetProof(op):
             return WorkingSetWitness(op=form.op_position[op] if graph.ops else 0)
-        case TrapProof(forward, trap):
+        case TrapProof(forward, trap, exits):
             return TrapWitness(
                 kind="trap-forward" if forward else "trap-reverse",
                 trap=tuple(sorted(form.op_position[op] for op in trap)),
-                exits=_exits(graph, problem, form, lower_bound_bytes, proof),
+                exits=_exits(graph, form, exits),
             )
         case SearchProof():
             return _search_witness(form, proof)
 
 
-def _exits(
-    graph: Graph, problem: Problem, form: CanonicalForm, bound: int, proof: TrapProof
-) -> tuple[Exit, ...]:
+def _exits(graph: Graph, form: CanonicalForm, flows: Sequence[ExitFlow]) -> tuple[Exit, ...]:
     op_at, storage_at = form.op_position, form.storage_position
     exits = [
         Exit(
@@ -99,9 +90,7 @@ def _exits(
                 sorted((op_at[after], op_at[before], n) for after, before, n in order_flow)
             ),
         )
-        for op, mode, storage_flow, order_flow in problem.exit_flows(
-            proof.trap, proof.forward, bound
-        )
+        for op, mode, storage_flow, order_flow in flows
     ]
     return tuple(sorted(exits, key=lambda entry: (entry.op, entry.in_place)))
 

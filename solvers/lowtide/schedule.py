@@ -103,7 +103,7 @@ def schedule(
     work.run()
     kernel_seconds = time.perf_counter() - kernel_started
     certificate = certify(
-        graph, problem, tuple(work.order), work.peak_bytes, work.lower_bound_bytes, work.proof
+        graph, tuple(work.order), work.peak_bytes, work.lower_bound_bytes, work.proof
     )
     return Schedule(
         status=certificate.status,
@@ -211,8 +211,7 @@ class _Work:
             )
             self._take(stop)
             if trap is not None:
-                self.lower_bound_bytes = self.peak_bytes
-                self.proof = TrapProof(forward, trap)
+                self._adopt_trap(forward, trap, self.peak_bytes)
         for forward in (True, False):
             if not self._is_open:
                 return
@@ -221,8 +220,17 @@ class _Work:
             )
             self._take(stop)
             if bound > self.lower_bound_bytes:
-                self.lower_bound_bytes = bound
-                self.proof = TrapProof(forward, trap)
+                self._adopt_trap(forward, trap, bound)
+
+    def _adopt_trap(self, forward: bool, trap: list[int], bound: int) -> None:
+        """A bound counts only with the flows that prove it, so they are part of the work."""
+        stop, exits = self._problem.exit_flows(
+            trap, forward, bound, self._cancel, self._seconds_left()
+        )
+        self._take(stop)
+        self.lower_bound_bytes = bound
+        self.proof = TrapProof(forward, trap, exits)
+        self._report()
 
     def _search(self) -> None:
         """Rounds of searches from both ends of what is open, and in the middle, each with more

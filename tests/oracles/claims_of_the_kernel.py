@@ -77,7 +77,8 @@ def _check_traps(problem: Problem, forward: bool, floor: int, optimum: int) -> i
     _, bound, trap = problem.best_trap(forward, floor, optimum, None, PATIENCE_SECONDS)
     assert floor <= bound <= optimum
     if bound > floor:
-        assert problem.exit_flows(trap, forward, bound)
+        _, exits = problem.exit_flows(trap, forward, bound, None, PATIENCE_SECONDS)
+        assert exits
     _, found = problem.trap_at(forward, optimum + 1, None, PATIENCE_SECONDS)
     assert found is None, "a trap above the optimum"
     return bound
