@@ -42,8 +42,7 @@ def certify(
     lower_bound_bytes: int,
     proof: Proof,
 ) -> Certificate:
-    """The certificate of an order and the proof of a lower bound.
-    """
+    """The certificate of an order and the proof of a lower bound."""
     form = graph_canonical_form(graph)
     return Certificate(
         graph_hash=form.graph_hash,
