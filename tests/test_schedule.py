@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from lowtide._kernel import CancelToken
+from lowtide.answers import VerifyAnswer
 from lowtide.build import build_graph
+from lowtide.certificate import Certificate
+from lowtide.checked_schedule import RefusedCertificateError, checked_schedule
 from lowtide.checker import check
 from lowtide.graph import Graph
 from lowtide.memory import evaluate
@@ -161,3 +165,42 @@ def test_cancelling_from_another_thread_stops_at_once_and_the_lock_is_free(
 def test_limits_that_make_no_sense_are_refused(seconds: float, states: int) -> None:
     with pytest.raises(ValueError, match="must be"):
         Limits(seconds, states)
+
+
+def test_a_refused_certificate_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    wire = _example("swiftnet-cell2")
+    graph = build_graph(wire)
+    honest = schedule(graph)
+    forged = honest.certificate.model_copy(update={"lower_bound_bytes": honest.peak_bytes + 1})
+    monkeypatch.setattr(
+        "lowtide.checked_schedule.schedule", lambda *_, **__: replace(honest, certificate=forged)
+    )
+    with pytest.raises(RefusedCertificateError, match="bound-above-peak"):
+        checked_schedule(wire, graph)
+
+
+def test_a_family_too_large_to_check_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    wire = parse_graph(hard_wire(width=8, layers=5, seed=2))
+    graph = build_graph(wire)
+    answer = schedule(graph)
+    assert answer.certificate.witness.kind == "search"
+    assert answer.fallback is not None
+    assert answer.fallback.lower_bound_bytes < answer.lower_bound_bytes
+    assert check(wire, answer.fallback).accepted
+
+    def hurried(wire: WireGraph, certificate: Certificate, **_: float) -> VerifyAnswer:
+        seconds = 0.0 if certificate.witness.kind == "search" else 60.0
+        return check(wire, certificate, time_limit_seconds=seconds)
+
+    monkeypatch.setattr("lowtide.checked_schedule.check", hurried)
+    cautious = checked_schedule(wire, graph)
+    assert (cautious.status, cautious.limit) == ("FEASIBLE", "time")
+    assert cautious.lower_bound_bytes == answer.fallback.lower_bound_bytes
+    assert cautious.peak_bytes == answer.peak_bytes
+
+
+def test_checked_answers_are_the_answers() -> None:
+    for name in ("swiftnet-cell2", "hmcos-nasnet-cifar"):
+        wire = _example(name)
+        graph = build_graph(wire)
+        assert checked_schedule(wire, graph).certificate == schedule(graph).certificate

@@ -48,11 +48,13 @@ class InProcess:
         """The best order, on the calling thread; once cancelled, the best so far."""
         from lowtide.answer_builder import schedule_answer
         from lowtide.build import build_graph
-        from lowtide.schedule import Limits, schedule
+        from lowtide.checked_schedule import checked_schedule
+        from lowtide.schedule import Limits
 
-        built = build_graph(read_graph(graph))
+        wire = read_graph(graph)
+        built = build_graph(wire)
         limits = Limits() if time_limit_seconds is None else Limits(time_seconds=time_limit_seconds)
-        solved = schedule(built, limits, cancel=cancel)
+        solved = checked_schedule(wire, built, limits, cancel=cancel)
         answer = schedule_answer(built, solved, cached=False)
         self._shelf.put(answer.certificate_id, solved.certificate)
         return answer

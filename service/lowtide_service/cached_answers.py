@@ -93,6 +93,7 @@ def _as_schedule(known: KnownGraph, stored: StoredSolve, order: tuple[int, ...])
         lower_bound_bytes=certificate.lower_bound_bytes,
         given_order_peak_bytes=known.given_order_peak_bytes,
         certificate=certificate,
+        fallback=None,
         solve_seconds=stored.solve_seconds,
         kernel_seconds=stored.kernel_seconds,
         limit=stored.limit,

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from lowtide.answer_builder import evaluate_answer, schedule_answer
 from lowtide.build import build_graph
+from lowtide.certificate import parse_certificate
+from lowtide.checked_schedule import checked
 from lowtide.checker import check
 from lowtide.graph import Graph
 from lowtide.memory import OrderError, evaluate, order_from_names
@@ -24,7 +26,6 @@ from lowtide_service.request_models import (
     EvaluateRequest,
     ScheduleRequest,
     VerifyRequest,
-    read_certificate,
     read_graph,
     read_request,
 )
@@ -79,6 +80,7 @@ def schedule_job(
     solved = schedule(graph, Limits(time_seconds=seconds))
     if solved.limit == "time" and seconds < allowed_seconds:
         return Undecided(allowed_seconds)
+    solved = checked(known.wire, solved, seconds - solved.solve_seconds)
     warning = _keep(store, known, solved, allowed_seconds) or warning
     if solved.status == "FEASIBLE":
         # A shorter search may have been luckier before: never answer worse than what is known.
@@ -113,7 +115,7 @@ def verify_job(config: WorkerConfig, body: bytes) -> Answer:
     prepared_store(config)
     request = read_request(VerifyRequest, body)
     wire = read_graph(request.graph, config.max_ops, config.max_tensors)
-    certificate = read_certificate(request.certificate)
+    certificate = parse_certificate(request.certificate, "certificate")
     verdict = check(wire, certificate, time_limit_seconds=config.verify_time_limit_seconds)
     return Answer(verdict.model_dump_json().encode())
 
@@ -130,8 +132,8 @@ def _allowed_seconds(config: WorkerConfig, request: ScheduleRequest) -> float:
         return config.default_time_limit_seconds
     if request.time_limit_seconds > config.max_time_limit_seconds:
         message = (
-            f"time_limit_seconds is {request.time_limit_seconds:g}; "
-            f"this server allows at most {config.max_time_limit_seconds:g}"
+            f"time_limit_seconds is {request.time_limit_seconds!r}; "
+            f"this server allows at most {config.max_time_limit_seconds!r}"
         )
         raise GraphError([Problem("time_limit_too_large", message, "/time_limit_seconds")])
     return request.time_limit_seconds

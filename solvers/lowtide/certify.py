@@ -21,7 +21,6 @@ from lowtide.certificate import (
     family_digest,
 )
 from lowtide.graph import Graph
-from lowtide.graph_identity import graph_canonical_form
 from lowtide.in_place import modes
 
 MAX_FAMILY_ENTRIES = 500_000
@@ -37,13 +36,13 @@ _THEN: dict[Continuation, Literal["branch", "commit", "dead"]] = {
 
 def certify(
     graph: Graph,
+    form: CanonicalForm,
     order: Sequence[int],
     peak_bytes: int,
     lower_bound_bytes: int,
     proof: Proof,
 ) -> Certificate:
     """The certificate of an order and the proof of a lower bound."""
-    form = graph_canonical_form(graph)
     return Certificate(
         graph_hash=form.graph_hash,
         status="OPTIMAL" if lower_bound_bytes == peak_bytes else "FEASIBLE",

@@ -17,6 +17,7 @@ from lowtide.bounds import Proof, SearchProof, TrapProof, WorkingSetProof
 from lowtide.certificate import Certificate
 from lowtide.certify import certify
 from lowtide.graph import Graph
+from lowtide.graph_identity import graph_canonical_form
 from lowtide.kernel_problem import kernel_problem
 
 FIRST_SEARCH_STATES = 4096
@@ -61,6 +62,7 @@ class Schedule:
         peak_bytes, lower_bound_bytes: of the order; of every order.
         given_order_peak_bytes: of the order the graph came in.
         certificate: what a checker needs.
+        fallback: where the certificate rests on a search, one for the best bound without it.
         solve_seconds: the whole call. kernel_seconds: the part spent looking for orders and bounds.
         limit: what ended the work early, or None.
     """
@@ -71,6 +73,7 @@ class Schedule:
     lower_bound_bytes: int
     given_order_peak_bytes: int
     certificate: Certificate
+    fallback: Certificate | None
     solve_seconds: float
     kernel_seconds: float
     limit: Limit | None
@@ -102,16 +105,20 @@ def schedule(
     kernel_started = time.perf_counter()
     work.run()
     kernel_seconds = time.perf_counter() - kernel_started
-    certificate = certify(
-        graph, tuple(work.order), work.peak_bytes, work.lower_bound_bytes, work.proof
-    )
+    form = graph_canonical_form(graph)
+    order = tuple(work.order)
+    certificate = certify(graph, form, order, work.peak_bytes, work.lower_bound_bytes, work.proof)
+    fallback = None
+    if isinstance(work.proof, SearchProof):
+        fallback = certify(graph, form, order, work.peak_bytes, *work.bound_without_search)
     return Schedule(
         status=certificate.status,
-        order=tuple(work.order),
+        order=order,
         peak_bytes=work.peak_bytes,
         lower_bound_bytes=work.lower_bound_bytes,
         given_order_peak_bytes=problem.peak(range(len(graph.ops))),
         certificate=certificate,
+        fallback=fallback,
         solve_seconds=time.perf_counter() - started,
         kernel_seconds=kernel_seconds,
         limit=work.limit,
@@ -145,6 +152,7 @@ class _Work:
         sizes = [problem.working_set(op) for op in range(problem.op_count)]
         self.lower_bound_bytes = max(sizes, default=0)
         self.proof: Proof = WorkingSetProof(op=sizes.index(max(sizes)) if sizes else 0)
+        self.bound_without_search: tuple[int, Proof] = (self.lower_bound_bytes, self.proof)
 
     def run(self) -> None:
         try:
@@ -230,6 +238,7 @@ class _Work:
         self._take(stop)
         self.lower_bound_bytes = bound
         self.proof = TrapProof(forward, trap, exits)
+        self.bound_without_search = (bound, self.proof)
         self._report()
 
     def _search(self) -> None:

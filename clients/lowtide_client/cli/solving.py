@@ -55,14 +55,16 @@ def solve_here(path: str, time_limit_seconds: float | None, watch: Watch) -> Sol
     from lowtide._kernel import CancelToken
     from lowtide.answer_builder import schedule_answer
     from lowtide.build import build_graph
-    from lowtide.schedule import Limits, schedule
+    from lowtide.checked_schedule import checked_schedule
+    from lowtide.schedule import Limits
 
-    graph = build_graph(read_wire(path, watch))
+    wire = read_wire(path, watch)
+    graph = build_graph(wire)
     limits = Limits() if time_limit_seconds is None else Limits(time_seconds=time_limit_seconds)
     cancel = CancelToken()
     watch.phase = "solving"
     watch.solving(limits.time_seconds, cancel)
-    solved = schedule(graph, limits, on_progress=watch.report, cancel=cancel)
+    solved = checked_schedule(wire, graph, limits, on_progress=watch.report, cancel=cancel)
     watch.progress, watch.stop = None, None
     return Solved(graph, schedule_answer(graph, solved, cached=False), solved.certificate)
 
