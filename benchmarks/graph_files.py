@@ -7,6 +7,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lowtide.wire import parse_graph
+from lowtide.wire_errors import GraphError
+
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 
@@ -40,16 +43,22 @@ def read_graph_files(
     """The graphs of a directory, by name; those of `only` if given.
 
     Raises:
-        InputError: no such directory, or no graph in it.
+        InputError: no such directory, no graph in it, or a file that is not one.
     """
     paths = sorted(directory.glob("*.json"))
     if not paths:
         raise InputError(f"{directory} holds no graphs (*.json)")
-    return [
-        GraphFile(path.stem, group, path, path.read_bytes())
-        for path in paths
-        if only is None or path.stem in only
-    ]
+    wanted = [path for path in paths if only is None or path.stem in only]
+    return [_read_graph_file(path, group) for path in wanted]
+
+
+def _read_graph_file(path: Path, group: str) -> GraphFile:
+    data = path.read_bytes()
+    try:
+        parse_graph(data)
+    except GraphError as error:
+        raise InputError(f"{path}: {error}") from error
+    return GraphFile(path.stem, group, path, data)
 
 
 def read_references(path: Path) -> dict[str, Reference]:

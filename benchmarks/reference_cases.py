@@ -19,12 +19,6 @@ from benchmarks.graph_files import (
     whole_number,
 )
 
-DISPROVED_BOUNDS = {"darts_nasnet_cifar20": 1_916_928}
-"""Lower bounds that a reference table calls proved and a valid order refutes.
-
-The order for darts_nasnet_cifar20 peaks at 1,769,472 bytes; tests/test_schedule.py replays it with
-nothing of ours. Such a row says only what was best known.
-"""
 PLAIN = "plain"
 IN_PLACE = "in-place"
 
@@ -62,13 +56,12 @@ def reference_cases(directory: Path, reference: Path) -> Iterator[Case]:
         raise InputError(f"not both in {directory} and in {reference}: {names}")
     for file in files:
         known = references[file.name]
-        is_disproved = DISPROVED_BOUNDS.get(file.name) == known.lower_bound
         yield Case(
             name=file.name,
             wire=parse_graph(file.data),
-            optimum=known.best_known if known.is_proved and not is_disproved else None,
+            optimum=known.best_known if known.is_proved else None,
             best_known=known.best_known,
-            proved_bound=None if is_disproved else known.lower_bound,
+            proved_bound=known.lower_bound,
             given_peak=known.given_order_peak,
         )
 

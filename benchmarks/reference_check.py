@@ -20,7 +20,6 @@ from lowtide.build import build_graph
 from lowtide.checker import check
 from lowtide.memory import OrderError, evaluate
 from lowtide.schedule import Limits, Schedule, schedule
-from lowtide.wire_errors import GraphError
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -65,7 +64,7 @@ def main() -> int:
             faults += _missed_shares(console, results)
         if arguments.peers is not None:
             results += _run(console, peer_cases(arguments.peers))
-    except (InputError, GraphError) as error:
+    except InputError as error:
         print(error, file=sys.stderr)
         return 2
     console.print(this_machine().describe(), highlight=False)

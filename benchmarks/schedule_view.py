@@ -15,6 +15,7 @@ from benchmarks.schedule_rows import ExactPeerRow, ScheduleRow
 _LEFT_COLUMNS = ("graph", "ops", "given order")
 _INDUCTOR_COLUMNS = ("lpmf", "bfs", "dfs", "Inductor takes")
 _EXACT_COLUMNS = ("OLLA", "tflite-tools")
+_WHOLE_COLUMNS = ("graph", *_EXACT_COLUMNS)
 _OUR_COLUMNS = (
     "ours",
     "bound",
@@ -39,7 +40,9 @@ def schedule_table(
     table = Table(title=title, box=SIMPLE_HEAD, pad_edge=False)
     for column in (*_LEFT_COLUMNS, *_INDUCTOR_COLUMNS, *_EXACT_COLUMNS, *_OUR_COLUMNS):
         is_text = column in ("graph", "proof")
-        table.add_column(column, justify="left" if is_text else "right", no_wrap=column == "graph")
+        table.add_column(
+            column, justify="left" if is_text else "right", no_wrap=column in _WHOLE_COLUMNS
+        )
     for row in rows:
         reference = references.get(row.name)
         best_known = row.peak if reference is None else reference.best_known

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -308,10 +309,12 @@ def test_a_true_certificate_of_another_labelling_is_served(tmp_path: Path) -> No
 def test_health_and_readiness(client: httpx.Client) -> None:
     assert client.get("/healthz").json() == {"status": "ok"}
     assert client.get("/readyz").json() == {"status": "ready"}
+    for path in ("/healthz", "/readyz"):
+        response = client.head(path)
+        assert (response.status_code, response.content) == (200, b"")
 
 
 def test_docs_describe_every_body(client: httpx.Client) -> None:
-    assert "swagger" in client.get("/docs").text.lower()
     document = client.get("/openapi.json").json()
     assert set(document["paths"]) == {
         "/schedule",
@@ -325,7 +328,21 @@ def test_docs_describe_every_body(client: httpx.Client) -> None:
     assert schemas["ScheduleRequest"]["properties"]["graph"] == {
         "$ref": "#/components/schemas/WireGraph"
     }
+    for witness in ("WorkingSetWitness", "TrapWitness", "SearchWitness"):
+        assert schemas[witness]["required"][0] == "kind"
     assert not dangling_references(document, schemas)
+
+
+def test_the_docs_page_asks_no_other_host(client: httpx.Client) -> None:
+    page = client.get("/docs").text
+    assert "SwaggerUIBundle(" in page
+    assert '"validatorUrl": null' in page
+    linked = re.findall(r'(?:src|href)="([^"]*)"', page)
+    assert len(linked) == 3
+    for address in linked:
+        assert address.startswith("/")
+        assert client.get(address).status_code == 200
+    assert not re.search(r"https?://", page)
 
 
 def dangling_references(value: Any, schemas: dict[str, Any]) -> set[str]:

@@ -142,6 +142,21 @@ def test_unknown_fields_are_refused_by_name(client: httpx.Client) -> None:
     check_input_problem(response, "unknown_field", "/x")
 
 
+@pytest.mark.parametrize("path", POSTS)
+def test_unknown_fields_without_end_are_counted(path: str, client: httpx.Client) -> None:
+    unknown = {f"k{i}": 1 for i in range(5000)}
+    parts = {"graph": chain(2)} | ({"certificate": {}} if path == "/verify" else {})
+    found = check_input_problem(client.post(path, json=parts | unknown), "too_many_problems", "")
+    assert found["message"].startswith("5000 fields are wrong or unknown; known are graph, ")
+
+
+def test_what_is_broken_after_a_repeated_key_is_no_fault_of_the_service(
+    client: httpx.Client,
+) -> None:
+    for body in (b'[{"a": 1, "a": 1}, x', b'[{"a": 1, "a": 1}, ' + b"[" * 100_000):
+        check_problem(client.post("/schedule", content=body, headers=JSON), 400, ":not-json")
+
+
 def test_missing_fields(client: httpx.Client) -> None:
     for path in ("/schedule", "/evaluate"):
         check_input_problem(client.post(path, json={}), "missing_field", "/graph")
@@ -260,6 +275,20 @@ def test_certificates_that_are_none(client: httpx.Client) -> None:
     check_input_problem(verify(witness={"kind": "oath"}), "wrong_type", "/certificate/witness")
     witness = {"kind": "working-set", "op": "conv"}
     check_input_problem(verify(witness=witness), "wrong_type", "/certificate/witness/op")
+    trap = {"kind": "trap-forward", "trap": [], "exits": [{}] * 10_000}
+    check_input_problem(verify(witness=trap), "missing_field", "/certificate/witness/exits/0/op")
+    exit_ = {"op": 0, "storage_flow": [[]] * 10_000}
+    problems = verify(witness={**trap, "exits": [exit_]}).json()["problems"]
+    flow = "/certificate/witness/exits/0/storage_flow/0"
+    assert [each["pointer"] for each in problems] == [f"{flow}/{i}" for i in range(3)]
+    unknown = {f"k{i}": 1 for i in range(5000)}
+    check_input_problem(verify(witness={**trap, **unknown}), "too_many_problems", "/certificate")
+    check_input_problem(verify(order=["x"] * 10_000), "wrong_type", "/certificate/order/0")
+    half = f'{{"graph": {json.dumps(graph)}, "certificate": {json.dumps(certificate)}}}'.replace(
+        certificate["graph_hash"], "\\ud800"
+    )
+    response = client.post("/verify", content=half, headers=JSON)
+    check_input_problem(response, "not_unicode", "/certificate/graph_hash")
     response = client.post("/verify", json={"graph": graph, "certificate": {}})
     document = check_problem(response, 422, ":invalid-input")
     assert "/certificate/witness" in [each["pointer"] for each in document["problems"]]

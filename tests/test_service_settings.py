@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -88,13 +89,22 @@ def test_the_command_explains_itself() -> None:
 
 def test_a_database_that_cannot_be_opened_stops_the_start(tmp_path: Path) -> None:
     ended = run_server("--port", "0", "--database-path", str(tmp_path / "none" / "x.sqlite3"))
-    assert ended.returncode != 0
+    assert ended.returncode == 1
     assert "unable to open database file" in ended.stderr
     other = tmp_path / "other.sqlite3"
     other.write_bytes(b"not a database, whatever its name" * 100)
     ended = run_server("--port", "0", "--database-path", str(other))
-    assert ended.returncode != 0
+    assert ended.returncode == 1
     assert "not a database" in ended.stderr
+
+
+def test_a_port_in_use_stops_the_start(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        path = str(tmp_path / "certificates.sqlite3")
+        ended = run_server("--port", port, "--database-path", path)
+    assert ended.returncode == 1
+    assert "address already in use" in ended.stderr
 
 
 def test_the_health_check_tells_a_ready_server_from_none(tmp_path: Path) -> None:

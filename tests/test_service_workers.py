@@ -21,7 +21,7 @@ from tests.server_process import (
     is_alive,
     running_server,
 )
-from tests.service_graphs import chain, hard
+from tests.service_graphs import chain, example, hard
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="looks for worker processes in /proc"
@@ -251,9 +251,38 @@ def test_a_stopped_server_leaves_no_process(database_path: Path) -> None:
             workers = server.workers()
             assert len(workers) >= 4
             assert server.stop() == 0
-            with pytest.raises(httpx.HTTPError):
-                future.result(SECONDS).raise_for_status()
+            response = future.result(SECONDS)
+            check_problem(response, 503, ":stopping")
+            assert response.headers["retry-after"] == "5"
+        assert not [line for line in server.log if "exception" in line]
         assert not [pid for pid in workers if is_alive(pid)]
+
+
+def test_a_check_does_not_wait_for_long_solves(database_path: Path) -> None:
+    with (
+        running_server(database_path, short_workers=1, long_workers=1) as server,
+        server.client() as client,
+    ):
+        body = {"graph": chain(3)}
+        name = client.post("/schedule", json=body).json()["certificate_id"]
+        certificate = client.get(f"/certificates/{name}").json()
+        with long_solve(server) as future:
+            answer = client.post("/verify", json={**body, "certificate": certificate}).json()
+            assert not future.done()
+            server.kill()
+    assert answer["accepted"]
+
+
+def test_a_check_that_the_short_attempt_leaves_open_is_finished(database_path: Path) -> None:
+    with (
+        running_server(database_path, short_solve_seconds=1e-9) as server,
+        server.client() as client,
+    ):
+        body = {"graph": example("swiftnet-cell2")}
+        name = client.post("/schedule", json=body).json()["certificate_id"]
+        certificate = client.get(f"/certificates/{name}").json()
+        answer = client.post("/verify", json={**body, "certificate": certificate}).json()
+    assert answer["accepted"]
 
 
 def test_running_requests_are_finished_before_a_stop(database_path: Path) -> None:

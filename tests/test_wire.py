@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,25 @@ def test_repeated_keys_are_refused_where_they_are() -> None:
         ("duplicate_key", "/a~1b", None),
         ("duplicate_key", "/tensors/2/bytes", None),
     ]
+
+
+@pytest.mark.parametrize("rest", [", x", ", " + "[" * 100_000, ', {"a"', ""])
+def test_what_is_broken_after_a_repeated_key_is_one_problem(rest: str) -> None:
+    assert problems_of('[{"a": 1, "a": 2}' + rest) == [("not_json", "", None)]
+    assert problems_of('[{"a": 1, "a": 2}, ' + "9" * 10_000 + rest) == [("not_json", "", None)]
+
+
+def test_repeated_keys_without_end_cost_no_more_than_the_document() -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(GraphError) as caught:
+            parse_graph("[" + ",".join(['{"a": 1, "a": 1}'] * 100_000) + "]")
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert caught.value.problems[99].pointer == "/99/a"
+    assert caught.value.omitted == MAX_COUNTED_PROBLEMS - MAX_REPORTED_PROBLEMS
+    assert peak_bytes < 60_000_000  # 100,000 dicts of one member take some 25 MB
 
 
 def test_an_integer_of_ten_thousand_digits_is_out_of_range_where_it_is() -> None:

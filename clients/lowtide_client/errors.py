@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lowtide.wire_errors import Problem
+from lowtide.wire_errors import GraphError, Problem
 
 
 class LowtideClientError(Exception):
@@ -16,14 +16,20 @@ class LowtideClientError(Exception):
 
 
 class CertificateError(LowtideClientError, ValueError):
-    """The input is not a certificate in `lowtide.certificate/1`. `problems` says where and why."""
+    """The input is not a certificate in `lowtide.certificate/1`.
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    Attributes:
+        problems: where and why.
+        omitted: how many more problems were found and left out.
+    """
+
+    def __init__(self, problems: Sequence[Problem], omitted: int = 0) -> None:
         self.problems = tuple(problems)
-        super().__init__(self.problems)
+        self.omitted = omitted
+        super().__init__(self.problems, omitted)
 
     def __str__(self) -> str:
-        return "\n".join(str(problem) for problem in self.problems)
+        return str(GraphError(self.problems, self.omitted))
 
 
 class UnknownCertificateError(LowtideClientError, LookupError):

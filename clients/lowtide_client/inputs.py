@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from lowtide.wire import WireGraph, parse_graph
-from lowtide.wire_errors import MAX_REPORTED_PROBLEMS, GraphError, Problem, pointer_to
+from lowtide.wire_errors import GraphError, Problem
 
 from lowtide_client.errors import CertificateError
 
@@ -56,34 +55,19 @@ def read_certificate(source: CertificateSource) -> Certificate:
         OSError: the file cannot be read.
         TypeError: none of the forms of CertificateSource.
     """
-    from lowtide.certificate import Certificate
-    from pydantic import ValidationError
+    from lowtide.certificate import Certificate, parse_certificate
 
     if isinstance(source, Certificate):
         return source
-    if isinstance(source, Path):
-        try:
-            source = read_file(source)
-        except GraphError as error:
-            raise CertificateError(error.problems) from None
-    elif isinstance(source, Mapping):
-        source = _as_json(source)
-    if not isinstance(source, str | bytes):
+    if not isinstance(source, Mapping | str | bytes | Path):
         raise TypeError(
             "a certificate is a Certificate, a dict, JSON text or a pathlib.Path, "
             f"not {type(source).__name__}"
         )
     try:
-        return Certificate.model_validate_json(source)
-    except ValidationError as error:
-        raise CertificateError(
-            [
-                Problem("invalid_value", each["msg"], pointer_to(*each["loc"]))
-                for each in error.errors(include_url=False, include_input=False)[
-                    :MAX_REPORTED_PROBLEMS
-                ]
-            ]
-        ) from None
+        return parse_certificate(read_file(source) if isinstance(source, Path) else source)
+    except GraphError as error:
+        raise CertificateError(error.problems, error.omitted) from None
 
 
 def read_file(path: Path) -> bytes:
@@ -108,10 +92,3 @@ def read_bounded(stream: BinaryIO, name: str) -> bytes:
         message = f"{name} is larger than {MAX_FILE_BYTES} bytes, the most that is read"
         raise GraphError([Problem("too_large", message, "")])
     return data
-
-
-def _as_json(document: Mapping[str, object]) -> str:
-    try:
-        return json.dumps(dict(document))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise CertificateError([Problem("not_json", f"not JSON: {error}", "")]) from None

@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import anyio
 from fastapi import FastAPI
+from fastapi_offline import FastAPIOffline
 from starlette.types import ASGIApp
 
 from lowtide_service.access_log import AccessLog
@@ -16,6 +17,7 @@ from lowtide_service.problem_responses import install_problem_handlers
 from lowtide_service.routes import router
 from lowtide_service.service import Service
 from lowtide_service.settings import Settings
+from lowtide_service.shutdown import AnswerWhenStopped
 from lowtide_service.store.certificate_store import CertificateStore
 from lowtide_service.store.engine import open_engine
 
@@ -32,10 +34,12 @@ def create_app(settings: Settings) -> ASGIApp:
             await service.warm_up()
             app.state.service = service
             yield
-            background.cancel_scope.cancel()
+            service.stop()
         store.close()
 
-    app = FastAPI(
+    # The page at /docs brings its scripts along: build servers seldom reach the networks that would
+    # deliver them, nor should a page tell an outside validator what is served here.
+    app = FastAPIOffline(
         title="Lowtide",
         version=_version(),
         description="Operator orders with the provably lowest peak activation memory, each with a "
@@ -43,11 +47,12 @@ def create_app(settings: Settings) -> ASGIApp:
         lifespan=lifespan,
         redirect_slashes=False,
         redoc_url=None,
+        swagger_ui_parameters={"validatorUrl": None},
     )
     app.include_router(router)
     install_problem_handlers(app)
     install_api_docs(app)
-    return AccessLog(app)
+    return AccessLog(AnswerWhenStopped(app, settings.retry_after_seconds))
 
 
 def _version() -> str:

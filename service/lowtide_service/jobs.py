@@ -110,13 +110,22 @@ def evaluate_job(config: WorkerConfig, body: bytes) -> Answer:
 
 
 @replying
-def verify_job(config: WorkerConfig, body: bytes) -> Answer:
-    """`POST /verify`: what the independent checker says of a certificate."""
+def verify_job(
+    config: WorkerConfig, body: bytes, longest_seconds: float | None
+) -> Answer | Undecided:
+    """`POST /verify`: what the independent checker says of a certificate.
+
+    With `longest_seconds` the check stops there, and the answer is Undecided if more is allowed.
+    """
     prepared_store(config)
     request = read_request(VerifyRequest, body)
     wire = read_graph(request.graph, config.max_ops, config.max_tensors)
     certificate = parse_certificate(request.certificate, "certificate")
-    verdict = check(wire, certificate, time_limit_seconds=config.verify_time_limit_seconds)
+    allowed_seconds = config.verify_time_limit_seconds
+    seconds = allowed_seconds if longest_seconds is None else min(allowed_seconds, longest_seconds)
+    verdict = check(wire, certificate, time_limit_seconds=seconds)
+    if verdict.reason == "time-limit" and seconds < allowed_seconds:
+        return Undecided(allowed_seconds)
     return Answer(verdict.model_dump_json().encode())
 
 

@@ -36,7 +36,8 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def _response(request: Request, error: ServiceError) -> Response:
+def problem_response(request: Request, error: ServiceError) -> Response:
+    """The error as a response to this request."""
     document = error.document.model_copy(update={"instance": request_number(request.scope)})
     return Response(
         document.model_dump_json(exclude_unset=True),
@@ -48,7 +49,7 @@ def _response(request: Request, error: ServiceError) -> Response:
 
 async def _service_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, ServiceError)
-    return _response(request, error)
+    return problem_response(request, error)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
@@ -63,7 +64,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
         status=error.status_code,
         detail=detail,
     )
-    return _response(request, ServiceError(document, error.headers))
+    return problem_response(request, ServiceError(document, error.headers))
 
 
 async def _client_gone(request: Request, error: Exception) -> Response:
@@ -71,4 +72,4 @@ async def _client_gone(request: Request, error: Exception) -> Response:
 
 
 async def _unexpected_error(request: Request, error: Exception) -> Response:
-    return _response(request, problems.internal_error())
+    return problem_response(request, problems.internal_error())

@@ -162,6 +162,17 @@ def out_of_memory(worker_memory_bytes: int) -> ServiceError:
     )
 
 
+def stopping(retry_after_seconds: int) -> ServiceError:
+    """The server stops before the request is done."""
+    return problem(
+        "stopping",
+        503,
+        "The server is stopping",
+        "The request was not finished; try again once the server has been restarted.",
+        {"Retry-After": str(retry_after_seconds), "Connection": "close"},
+    )
+
+
 def internal_error() -> ServiceError:
     """A fault of the service; the traceback is in its log only."""
     return problem(

@@ -8,6 +8,8 @@ from starlette.requests import Request
 from lowtide_service import problems
 from lowtide_service.settings import Settings
 
+_MAX_SHOWN_CHARACTERS = 100
+
 
 async def read_body(request: Request, settings: Settings) -> bytes:
     """The whole body, never more than the limit in memory, whatever Content-Length says.
@@ -37,11 +39,14 @@ async def read_body(request: Request, settings: Settings) -> bytes:
 def _require_plain_json(request: Request) -> None:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
-        raise problems.unsupported_media_type(
-            f"The body must be application/json, not {media_type or 'without a Content-Type'!r}."
-        )
+        found = f"not {_shown(media_type)}" if media_type else "and say so in its Content-Type"
+        raise problems.unsupported_media_type(f"The body must be application/json, {found}.")
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding != "identity":
         raise problems.unsupported_media_type(
-            f"The body must be sent as it is, not with Content-Encoding {coding!r}."
+            f"The body must be sent as it is, not with Content-Encoding {_shown(coding)}."
         )
+
+
+def _shown(header: str) -> str:
+    return repr(header[:_MAX_SHOWN_CHARACTERS])

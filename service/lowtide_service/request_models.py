@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
-from lowtide.certificate import Certificate
+from lowtide.read_model import read_model
 from lowtide.wire import WireGraph, parse_graph
-from lowtide.wire_errors import GraphError, Problem, ProblemList, pointer_to, quoted
+from lowtide.wire_errors import GraphError, Problem, pointer_to
 from lowtide.wire_json import parse_json
-from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, Strict
 
 _Document = dict[str, Any]
 
@@ -53,10 +52,7 @@ def read_request(model: type[RequestModel], body: bytes) -> RequestModel:
     if not isinstance(document, dict):
         message = "the body must be a JSON object with the fields " + ", ".join(model.model_fields)
         raise GraphError([Problem("wrong_type", message, "")])
-    try:
-        return model.model_validate(document)
-    except ValidationError as error:
-        raise _described(error, model, document) from None
+    return read_model(model, document)
 
 
 def read_graph(document: Mapping[str, object], max_ops: int, max_tensors: int) -> WireGraph:
@@ -86,59 +82,3 @@ def read_graph(document: Mapping[str, object], max_ops: int, max_tensors: int) -
             ],
             error.omitted,
         ) from None
-
-
-def read_certificate(document: Mapping[str, object]) -> Certificate:
-    """The certificate of a request: well formed, whatever it claims.
-
-    Raises:
-        GraphError: with pointers into the request (`/certificate/...`).
-    """
-    try:
-        # In JSON mode a list is a tuple; in Python mode the strict model would refuse it.
-        return Certificate.model_validate_json(json.dumps(document))
-    except ValidationError as error:
-        raise _described(error, Certificate, document, "certificate") from None
-
-
-_CODES = {
-    "extra_forbidden": "unknown_field",
-    "missing": "missing_field",
-    "greater_than": "out_of_range",
-    "finite_number": "out_of_range",
-}
-
-
-def _described(
-    error: ValidationError, model: type[BaseModel], document: object, *prefix: str
-) -> GraphError:
-    """Pydantic's errors about a document, as problems."""
-    found = ProblemList()
-    for details in error.errors(include_url=False):
-        steps = _steps_within(document, details["loc"])
-        code = _CODES.get(details["type"], "wrong_type")
-        field = quoted(str(steps[-1])) if steps else "the document"
-        if code == "unknown_field":
-            message = f"unknown field {field}; remove it or correct its name"
-            if len(steps) == 1:
-                message += " (known are " + ", ".join(model.model_fields) + ")"
-        elif code == "missing_field":
-            message = f"{field} is missing; add it"
-        else:
-            message = f"{field}: {details['msg']}"
-        found.add(code, message, pointer_to(*prefix, *steps))
-    return found.error()
-
-
-def _steps_within(document: object, location: Sequence[str | int]) -> list[str | int]:
-    """The location without the steps that pydantic adds to name a member of a union."""
-    steps: list[str | int] = []
-    here: Any = document
-    for place, step in enumerate(location):
-        inside_list = isinstance(here, list) and isinstance(step, int) and step < len(here)
-        if inside_list or (isinstance(here, Mapping) and step in here):
-            here = here[step]
-        elif place < len(location) - 1:
-            continue
-        steps.append(step)
-    return steps

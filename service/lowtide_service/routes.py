@@ -66,6 +66,7 @@ async def verify(request: Request) -> Response:
     return _json(await _service(request).verify(request))
 
 
+@router.head("/certificates/{certificate_id}", include_in_schema=False)
 @router.get(
     "/certificates/{certificate_id}",
     response_model=Certificate,
@@ -83,12 +84,14 @@ async def certificate(request: Request, certificate_id: str) -> Response:
     return _json(text)
 
 
+@router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", response_model=dict[str, str])
 async def healthz() -> Response:
     """The process answers."""
     return _json(b'{"status":"ok"}')
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", response_model=dict[str, str], responses=documented(503))
 async def readyz(request: Request) -> Response:
     """Requests can be served: the store answers, and workers are up (or nobody would listen)."""

@@ -37,6 +37,7 @@ class Service:
         self._settings = settings
         self._config = WorkerConfig.of(settings)
         self._background = background
+        self._is_stopping = False
         self._requests = 0
         self._short = Lane(
             "short",
@@ -62,6 +63,11 @@ class Service:
             for _ in range(self._short.free_turns + self._long.free_turns):
                 group.start_soon(run_in_worker, jobs.warm_up, self._config)
 
+    def stop(self) -> None:
+        """Lost workers are not replaced any more. Requests that still run may end after this."""
+        self._is_stopping = True
+        self._background.cancel_scope.cancel()
+
     async def schedule(self, request: Request) -> bytes:
         """The body of the answer to `POST /schedule`.
 
@@ -75,7 +81,7 @@ class Service:
         return await self._respond(request, self._evaluate)
 
     async def verify(self, request: Request) -> bytes:
-        """The body of the answer to `POST /verify`."""
+        """The body of the answer to `POST /verify`; small ones get a short attempt first too."""
         return await self._respond(request, self._verify)
 
     async def _respond(
@@ -136,15 +142,30 @@ class Service:
         )
 
     async def _verify(self, body: bytes) -> Outcome:
-        return await self._long.run(
-            self._settings.verify_time_limit_seconds + self._settings.kill_grace_seconds,
+        settings = self._settings
+        if len(body) <= settings.short_body_bytes:
+            outcome = await self._short.run(
+                settings.short_solve_seconds + settings.kill_grace_seconds,
+                jobs.verify_job,
+                self._config,
+                body,
+                settings.short_solve_seconds,
+            )
+            if not isinstance(outcome, Undecided):
+                return outcome
+        outcome = await self._long.run(
+            settings.verify_time_limit_seconds + settings.kill_grace_seconds,
             jobs.verify_job,
             self._config,
             body,
+            None,
         )
+        assert not isinstance(outcome, Undecided)  # only a short attempt leaves it open
+        return outcome
 
     def _replace_worker(self) -> None:
-        self._background.start_soon(self._warm_up_again)
+        if not self._is_stopping:
+            self._background.start_soon(self._warm_up_again)
 
     async def _warm_up_again(self) -> None:
         try:

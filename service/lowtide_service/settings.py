@@ -45,6 +45,9 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(
         32 * MEBIBYTE, ge=1, description="Largest request body, counted as it arrives."
     )
+    header_seconds: Seconds = Field(
+        10.0, description="How long a connection may take to send a request's head."
+    )
     body_seconds: Seconds = Field(30.0, description="How long a request body may take.")
     max_ops: int = Field(100_000, ge=1, description="Most ops in a graph.")
     max_tensors: int = Field(400_000, ge=1, description="Most tensors in a graph.")
@@ -62,16 +65,16 @@ class Settings(BaseSettings):
         64, ge=1, description="Requests being read, waiting or running; more get a 503."
     )
     short_workers: int = Field(
-        2, ge=1, description="Processes for cached answers, evaluations and easy graphs."
+        2, ge=1, description="Processes for cached answers, evaluations, easy graphs and checks."
     )
     long_workers: int = Field(
-        2, ge=1, description="Processes for long solves, checks and large graphs."
+        2, ge=1, description="Processes for long solves, long checks and large graphs."
     )
     max_waiting: int = Field(
         16, ge=0, description="Requests waiting for a long worker; more get a 503."
     )
     short_solve_seconds: Seconds = Field(
-        0.1, description="A solve longer than this moves to a long worker."
+        0.1, description="A solve or check longer than this moves to a long worker."
     )
     short_body_bytes: int = Field(
         MEBIBYTE, ge=0, description="A larger body goes to a long worker at once."

@@ -185,7 +185,7 @@ bool MinCut::augment(Bytes enough, Control& control) {
   }
   for (std::size_t head = 0; head < queue_.size() && value_ < enough; ++head) {
     const Index node = queue_[head];
-    if (node < problem_.storage_count()) pushed |= push_to_sink(node);
+    if (node < problem_.storage_count()) pushed |= push_to_sink(node, control);
     residual_arcs_from(node, [this](Index to, const Arc& arc) {
       if (visited_[to] == visit_epoch_) return;
       visited_[to] = visit_epoch_;
@@ -198,7 +198,7 @@ bool MinCut::augment(Bytes enough, Control& control) {
 }
 
 // A storage with a user outside, or kept by the caller, is next to the sink.
-bool MinCut::push_to_sink(Index storage) {
+bool MinCut::push_to_sink(Index storage, Control& control) {
   Index sink_slot = -1;
   if (!problem_.is_output(storage)) {
     const Index begin = problem_.users().begin_of(storage);
@@ -210,9 +210,12 @@ bool MinCut::push_to_sink(Index storage) {
   }
   Bytes amount = kUnlimited;
   Index root = storage;
+  std::uint32_t path_length = 0;
   for (; reached_by_[root].kind != Arc::Kind::kNone; root = reached_by_[root].from) {
     amount = std::min(amount, room(reached_by_[root]));
+    ++path_length;
   }
+  control.check(path_length);
   amount = std::min(amount, capacity_[root] - fed_[root]);
   if (amount == 0) return false;
   fed_[root] += amount;
@@ -290,21 +293,30 @@ std::vector<Index> MinCut::largest_minimiser(std::span<const Index> free_ops) {
   return inside;
 }
 
-void MinCut::sink_ops(std::vector<Index>& into) const {
+void MinCut::sink_ops(std::vector<Index>& into) {
+  ++visit_epoch_;
   for (Index storage : open_storages_) {
     const Index begin = problem_.users().begin_of(storage);
     const auto users = problem_.users()[storage];
     for (std::size_t i = 0; i < users.size(); ++i) {
-      if (side_[users[i]] == Side::kOutside && to_user_[begin + i] > 0) into.push_back(users[i]);
+      if (side_[users[i]] == Side::kOutside && to_user_[begin + i] > 0) add_once(users[i], into);
     }
   }
 }
 
-void MinCut::source_creators(std::vector<Index>& into) const {
+void MinCut::source_creators(std::vector<Index>& into) {
+  ++visit_epoch_;
   for (Index storage : open_storages_) {
     const Index creator = problem_.creator(storage);
-    if (creator >= 0 && side_[creator] == Side::kLower && fed_[storage] > 0) into.push_back(creator);
+    if (creator >= 0 && side_[creator] == Side::kLower && fed_[storage] > 0) add_once(creator, into);
   }
+}
+
+void MinCut::add_once(Index op, std::vector<Index>& into) {
+  std::uint64_t& visited = visited_[node_of_op(op)];
+  if (visited == visit_epoch_) return;
+  visited = visit_epoch_;
+  into.push_back(op);
 }
 
 void MinCut::flows(std::vector<StorageFlow>& storage_flows, std::vector<OrderFlow>& order_flows) const {

@@ -45,9 +45,10 @@ class MinCut {
   std::vector<Index> largest_minimiser(std::span<const Index> free_ops);
   std::vector<Index> smallest_minimiser(std::span<const Index> free_ops);
 
-  // After any call: ops outside U that receive flow; creators in L of storages that carry flow; the flow itself.
-  void sink_ops(std::vector<Index>& into) const;
-  void source_creators(std::vector<Index>& into) const;
+  // After any call: ops outside U that receive flow; creators in L of storages that carry flow (`into` gets each once per call); the flow itself.
+  // No minimiser may be asked for any more.
+  void sink_ops(std::vector<Index>& into);
+  void source_creators(std::vector<Index>& into);
   void flows(std::vector<StorageFlow>& storage_flows, std::vector<OrderFlow>& order_flows) const;
 
  private:
@@ -57,7 +58,8 @@ class MinCut {
   void open_op(Index op);
   bool is_open(Index storage) const { return storage_epoch_[storage] == epoch_; }
   bool augment(Bytes enough, Control& control);
-  bool push_to_sink(Index storage);
+  bool push_to_sink(Index storage, Control& control);
+  void add_once(Index op, std::vector<Index>& into);
   template <typename Visit>
   void residual_arcs_from(Index node, Visit&& visit);
 
@@ -73,9 +75,9 @@ class MinCut {
   const Problem& problem_;
   std::span<const Side> side_;
   Index exit_ = kNoOp;
-  std::uint32_t epoch_ = 0;
-  std::vector<std::uint32_t> storage_epoch_;
-  std::vector<std::uint32_t> op_epoch_;
+  std::uint64_t epoch_ = 0;
+  std::vector<std::uint64_t> storage_epoch_;
+  std::vector<std::uint64_t> op_epoch_;
   std::vector<Bytes> capacity_;
   std::vector<Bytes> fed_;             // flow into a storage
   std::vector<Bytes> to_user_;         // flow per slot of users()
@@ -84,8 +86,8 @@ class MinCut {
   std::vector<Index> open_storages_;
   std::vector<Index> open_ops_;
   std::vector<Index> live_sources_;
-  std::uint32_t visit_epoch_ = 0;
-  std::vector<std::uint32_t> visited_;
+  std::uint64_t visit_epoch_ = 0;
+  std::vector<std::uint64_t> visited_;
   std::vector<Arc> reached_by_;
   std::vector<Index> queue_;
   Bytes value_ = 0;

@@ -9,7 +9,7 @@ namespace lowtide {
 ReverseTrap::ReverseTrap(const Problem& problem)
     : problem_(problem), cut_(problem), lower_(problem), upper_(problem), side_(problem.op_count(), Side::kLower),
       live_(problem.storage_count()), open_exits_(problem.op_count()), exits_(problem.op_count()),
-      is_queued_(problem.op_count(), 0), successors_left_(problem.op_count(), 0) {}
+      is_queued_(problem.op_count(), 0), successors_left_(problem.op_count(), 0), ties_(problem.op_count()) {}
 
 void ReverseTrap::start_at_the_end() {
   State end(problem_);
@@ -21,6 +21,8 @@ void ReverseTrap::start_at_the_end() {
   open_exits_.clear();
   fresh_.clear();
   again_.clear();
+  ties_.clear();
+  has_absorbed_ = false;
   next_look_ = 0;
   has_skipped_ = false;
   std::ranges::fill(is_queued_, 0);
@@ -47,6 +49,19 @@ bool ReverseTrap::stalls(Bytes threshold, Control& control) {
   return !close(threshold, control);
 }
 
+void ReverseTrap::look_again(Index exit) {
+  if (is_queued_[exit] != 0) return;
+  is_queued_[exit] = 1;
+  again_.push_back(exit);
+}
+
+bool ReverseTrap::look_again_at_untracked() {
+  if (!has_absorbed_) return false;
+  has_absorbed_ = false;
+  for (Index exit : ties_.take_untracked()) look_again(exit);
+  return !again_.empty();
+}
+
 bool ReverseTrap::close(Bytes threshold, Control& control) {
   while (lower_.done_count() > 0) {
     Index op = kNoOp;
@@ -58,6 +73,8 @@ bool ReverseTrap::close(Bytes threshold, Control& control) {
       op = again_.front();
       again_.pop_front();
       is_queued_[op] = 0;
+    } else if (look_again_at_untracked()) {
+      continue;
     } else {
       return false;
     }
@@ -86,6 +103,7 @@ void ReverseTrap::unpaint() {
 }
 
 bool ReverseTrap::is_cheap(Index op, Bytes threshold, bool exact, Control& control) {
+  ties_.untie(op);
   if (!exact) {
     // V \ E \ {op} itself is one of the downsets that the cut chooses from.
     lower_.undo(op);
@@ -94,25 +112,26 @@ bool ReverseTrap::is_cheap(Index op, Bytes threshold, bool exact, Control& contr
     if (cost < threshold) return true;
   }
   Exit& exit = exits_[op];
-  exit.sources.clear();
   exit.exact = exact;
   exit.value = std::numeric_limits<Bytes>::max();
   paint_descendants(op);
   side_[op] = Side::kOutside;
+  flow_ends_.clear();
   bool cheap = false;
   for (const auto& mode : problem_.modes(op)) {
     const Bytes working_set = problem_.working_set(op, mode);
     const Bytes enough = exact ? std::numeric_limits<Bytes>::max() : std::max<Bytes>(threshold - working_set, 0);
     const Bytes idle = cut_.least_idle_bytes(side_, op, mode, live_.items(), enough, !exact, control);
     exit.value = std::min(exit.value, working_set + idle);
-    cut_.source_creators(exit.sources);
     if (exit.value < threshold && !exact) {
       cheap = true;
       break;
     }
+    cut_.source_creators(flow_ends_);
   }
   side_[op] = Side::kLower;
   unpaint();
+  if (!cheap) ties_.tie(op, flow_ends_);
   return cheap;
 }
 
@@ -133,12 +152,8 @@ void ReverseTrap::absorb(Index op, Control& control) {
     if (--successors_left_[predecessor] == 0) open_exit(predecessor);
   }
   // A blocked exit whose flow started at this op has to find another way for it.
-  for (Index other : open_exits_.items()) {
-    if (is_queued_[other] != 0) continue;
-    if (std::ranges::find(exits_[other].sources, op) == exits_[other].sources.end()) continue;
-    is_queued_[other] = 1;
-    again_.push_back(other);
-  }
+  ties_.take(op, [this](Index exit) { look_again(exit); });
+  has_absorbed_ = true;
   // As in ForwardTrap::absorb, N may lag behind.
   const bool is_due = free_.size() <= kAlwaysLook || free_.size() >= next_look_ ||
                       lower_.live_bytes() <= upper_.live_bytes();
@@ -221,9 +236,7 @@ TrapBound ReverseTrap::best(Bytes floor, Bytes enough, Control& control) {
     if (best.bound >= enough) break;
     threshold = best.bound + 1;
     for (Index op : open_exits_.items()) {
-      if (exits_[op].value >= threshold) continue;
-      is_queued_[op] = 1;
-      again_.push_back(op);
+      if (exits_[op].value < threshold) look_again(op);
     }
   }
   return best;

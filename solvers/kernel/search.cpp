@@ -44,17 +44,21 @@ void Search::push_frame(Frame frame) {
   stack_.push_back(std::move(frame));
 }
 
+Search::Frame Search::take_frame() {
+  bytes_held_ -= bytes_of(stack_.back());
+  Frame frame = std::move(stack_.back());
+  stack_.pop_back();
+  return frame;
+}
+
 void Search::drop_frames(std::size_t keep) {
-  while (stack_.size() > keep) {
-    bytes_held_ -= bytes_of(stack_.back());
-    stack_.pop_back();
-  }
+  while (stack_.size() > keep) take_frame();
 }
 
 Index Search::node_here() {
   const auto [entry, is_new] = node_of_.try_emplace(set_, static_cast<Index>(nodes_.size()));
   if (is_new) {
-    nodes_.push_back(Node{set_, false, Continuation::kBranch, {}, {}});
+    nodes_.emplace_back();
     bytes_held_ += static_cast<std::int64_t>(2 * set_.bytes_held() + sizeof(Node) + 64);
   }
   return entry->second;
@@ -65,29 +69,39 @@ void Search::close(Index node, const std::vector<Index>& committed) {
   for (Index other : committed) nodes_[other].closed = true;
 }
 
-// Ops that do not grow the live bytes and fit: each is a safe commit of its own.
-bool Search::run_safe_ops(std::vector<Index>& run) {
-  for (bool moved = true; moved;) {
-    moved = false;
-    Index safe = kNoOp;
-    for (Index op : ready_.items()) {
-      if (state_.growth(op) > 0 || state_.step_cost(op) > threshold_) continue;
-      if (safe == kNoOp || op < safe) safe = op;
-    }
-    if (safe != kNoOp) {
-      run_op(safe);
-      run.push_back(safe);
-      moved = true;
+// Ops that do not grow the live bytes and fit: each is a safe commit of its own. Running one never makes another dearer, so the cheapest comes
+// first and all are run in the end whatever the order. Only an op that became ready, or the last user left of a storage, has to be looked at again.
+std::vector<Index> Search::run_safe_ops() {
+  std::vector<Index> run;
+  std::vector<std::pair<Bytes, Index>> shrinking;  // (extra, op), the cheapest first; entries of ops that ran or got cheaper stay until met
+  auto look_at = [&](Index op) {
+    if (!state_.is_ready(op) || state_.growth(op) > 0) return;
+    shrinking.emplace_back(state_.extra(op), op);
+    std::ranges::push_heap(shrinking, std::greater<>());
+  };
+  for (Index op : ready_.items()) look_at(op);
+  while (!shrinking.empty() && state_.live_bytes() + shrinking.front().first <= threshold_) {
+    const Index op = shrinking.front().second;
+    std::ranges::pop_heap(shrinking, std::greater<>());
+    shrinking.pop_back();
+    if (!state_.is_ready(op)) continue;
+    control_.check();
+    run_op(op);
+    run.push_back(op);
+    for (Index successor : problem_.successors()[op]) look_at(successor);
+    for (Index storage : problem_.touches()[op]) {
+      if (state_.users_left(storage) != 1) continue;
+      for (Index user : problem_.users()[storage]) look_at(user);
     }
   }
-  return !run.empty();
+  return run;
 }
 
+// Only states with more live bytes than all below them are pushed.
 std::optional<std::size_t> Search::frame_to_jump_to() const {
-  for (std::size_t at = 0; at < stack_.size(); ++at) {
-    if (stack_[at].live_bytes >= state_.live_bytes()) return at;
-  }
-  return std::nullopt;
+  const auto at = std::ranges::lower_bound(stack_, state_.live_bytes(), {}, &Frame::live_bytes);
+  if (at == stack_.end()) return std::nullopt;
+  return static_cast<std::size_t>(at - stack_.begin());
 }
 
 std::vector<Index> Search::commit_run(const Frame& from) {
@@ -195,7 +209,8 @@ bool Search::arrive(std::vector<Index> committed, Index order_length_before) {
     control_.check(static_cast<std::uint32_t>(ready_.items().size()));
     Index node = node_here();
     std::vector<Index> safe_run;
-    if (!nodes_[node].closed && run_safe_ops(safe_run)) {
+    if (!nodes_[node].closed) safe_run = run_safe_ops();
+    if (!safe_run.empty()) {
       const Index target = node_here();
       nodes_[node].then = Continuation::kCommit;
       nodes_[node].then_run = std::move(safe_run);
@@ -210,7 +225,8 @@ bool Search::arrive(std::vector<Index> committed, Index order_length_before) {
     }
     if (state_.is_complete()) return true;
     if (const auto jump = frame_to_jump_to()) {
-      Frame& frame = stack_[*jump];
+      drop_frames(*jump + 1);
+      Frame frame = take_frame();
       std::vector<Index> run = commit_run(frame);
       undo_to(frame.order_length);
       for (Index op : run) run_op(op);
@@ -219,14 +235,13 @@ bool Search::arrive(std::vector<Index> committed, Index order_length_before) {
       from.then = Continuation::kCommit;
       from.then_run = std::move(run);
       from.next = {{kNoOp, target}};
-      committed = frame.committed;
+      committed = std::move(frame.committed);
       committed.push_back(frame.node);
-      order_length_before = *jump == 0 ? 0 : stack_[*jump - 1].order_length;
-      drop_frames(*jump);
+      order_length_before = stack_.empty() ? 0 : stack_.back().order_length;
       continue;
     }
     push_frame(Frame{node, static_cast<Index>(order_.size()), state_.live_bytes(), std::move(committed),
-                           affordable_branches(nodes_[node])});
+                     affordable_branches(nodes_[node])});
     return false;
   }
 }

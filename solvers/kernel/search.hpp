@@ -1,6 +1,7 @@
 // Exact search over downsets at one threshold (design, section 3): depth first, safe commits, backjumping, pruning by traps.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -46,7 +47,6 @@ class Search {
 
  private:
   struct Node {
-    OpSet set;
     bool closed = false;  // nothing within the threshold continues from here
     Continuation then = Continuation::kBranch;
     std::vector<Index> then_run;                       // ops
@@ -65,6 +65,7 @@ class Search {
 
   static std::int64_t bytes_of(const Frame& frame);
   void push_frame(Frame frame);
+  Frame take_frame();
   void drop_frames(std::size_t keep);
   void run_op(Index op);
   void undo_to(Index order_length);
@@ -72,7 +73,7 @@ class Search {
   // Deals with the state just reached; pushes a frame when it has to be branched on.
   // `committed` are nodes that commit to it. Returns true when an order is complete.
   bool arrive(std::vector<Index> committed, Index order_length_before);
-  bool run_safe_ops(std::vector<Index>& run);
+  std::vector<Index> run_safe_ops();
   std::optional<std::size_t> frame_to_jump_to() const;
   // Replaces the frame by a commit to the largest state of least live bytes between it and the current state.
   std::vector<Index> commit_run(const Frame& from);
@@ -96,7 +97,7 @@ class Search {
   MinCut cut_;
   ForwardTrap trap_;
   Milestones milestones_;
-  std::vector<Node> nodes_;
+  std::deque<Node> nodes_;  // grows without a second copy of all
   std::unordered_map<OpSet, Index, OpSetHash> node_of_;
   std::vector<Frame> stack_;
   Bytes least_rejected_;

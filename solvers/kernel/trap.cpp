@@ -29,7 +29,7 @@ void IndexSet::erase(Index index) {
 ForwardTrap::ForwardTrap(const Problem& problem)
     : problem_(problem), cut_(problem), lower_(problem), upper_(problem), side_(problem.op_count(), Side::kOutside),
       live_(problem.storage_count()), lower_set_(problem.op_count()), open_exits_(problem.op_count()),
-      exits_(problem.op_count()), is_queued_(problem.op_count(), 0) {}
+      exits_(problem.op_count()), is_queued_(problem.op_count(), 0), ties_(problem.op_count()) {}
 
 void ForwardTrap::start_at(const State& start) {
   lower_ = start;
@@ -39,6 +39,8 @@ void ForwardTrap::start_at(const State& start) {
   lower_set_ = OpSet(problem_.op_count());
   fresh_.clear();
   again_.clear();
+  ties_.clear();
+  has_absorbed_ = false;
   absorbed_.clear();
   met_.clear();
   next_look_ = 0;
@@ -72,6 +74,19 @@ bool ForwardTrap::stalls(const State& start, Bytes threshold, Milestones* milest
   return false;
 }
 
+void ForwardTrap::look_again(Index exit) {
+  if (is_queued_[exit] != 0) return;
+  is_queued_[exit] = 1;
+  again_.push_back(exit);
+}
+
+bool ForwardTrap::look_again_at_untracked() {
+  if (!has_absorbed_) return false;
+  has_absorbed_ = false;
+  for (Index exit : ties_.take_untracked()) look_again(exit);
+  return !again_.empty();
+}
+
 bool ForwardTrap::close(Bytes threshold, Milestones* milestones, Control& control) {
   while (!upper_.is_complete()) {
     Index op = kNoOp;
@@ -83,6 +98,8 @@ bool ForwardTrap::close(Bytes threshold, Milestones* milestones, Control& contro
       op = again_.front();
       again_.pop_front();
       is_queued_[op] = 0;
+    } else if (look_again_at_untracked()) {
+      continue;
     } else {
       return false;
     }
@@ -121,7 +138,7 @@ void ForwardTrap::unpaint() {
 
 bool ForwardTrap::is_cheap(Index op, Bytes threshold, bool exact, Control& control) {
   Exit& exit = exits_[op];
-  exit.sinks.clear();
+  ties_.untie(op);
   exit.exact = exact;
   if (free_.empty()) {
     exit.value = lower_.step_cost(op);
@@ -131,19 +148,21 @@ bool ForwardTrap::is_cheap(Index op, Bytes threshold, bool exact, Control& contr
   if (!exact && upper_.step_cost(op) < threshold) return true;
   exit.value = std::numeric_limits<Bytes>::max();
   paint_ancestors(op);
+  flow_ends_.clear();
   bool cheap = false;
   for (const auto& mode : problem_.modes(op)) {
     const Bytes working_set = problem_.working_set(op, mode);
     const Bytes enough = exact ? std::numeric_limits<Bytes>::max() : std::max<Bytes>(threshold - working_set, 0);
     const Bytes idle = cut_.least_idle_bytes(side_, op, mode, sources_, enough, !exact, control);
     exit.value = std::min(exit.value, working_set + idle);
-    cut_.sink_ops(exit.sinks);
     if (exit.value < threshold && !exact) {
       cheap = true;
       break;
     }
+    cut_.sink_ops(flow_ends_);
   }
   unpaint();
+  if (!cheap) ties_.tie(op, flow_ends_);
   return cheap;
 }
 
@@ -174,12 +193,8 @@ void ForwardTrap::absorb(Index op, Control& control) {
   absorbed_.push_back(op);
   upper_.run(op, [this](Index ready) { open_exit(ready); });
   // A blocked exit whose flow ended at this op has to find another way for it.
-  for (Index other : open_exits_.items()) {
-    if (is_queued_[other] != 0) continue;
-    if (std::ranges::find(exits_[other].sinks, op) == exits_[other].sinks.end()) continue;
-    is_queued_[other] = 1;
-    again_.push_back(other);
-  }
+  ties_.take(op, [this](Index exit) { look_again(exit); });
+  has_absorbed_ = true;
   if (free_.empty()) {
     if (lower_.growth(op) <= 0) {
       run_lower(op);
@@ -262,9 +277,7 @@ TrapBound ForwardTrap::best(Bytes floor, Bytes enough, Control& control) {
     if (best.bound >= enough) break;
     threshold = best.bound + 1;
     for (Index op : open_exits_.items()) {
-      if (exits_[op].value >= threshold) continue;
-      is_queued_[op] = 1;
-      again_.push_back(op);
+      if (exits_[op].value < threshold) look_again(op);
     }
   }
   return best;

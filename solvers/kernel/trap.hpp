@@ -12,6 +12,7 @@
 #include "bits.hpp"
 #include "control.hpp"
 #include "cut.hpp"
+#include "flow_ties.hpp"
 #include "problem.hpp"
 #include "state.hpp"
 
@@ -60,11 +61,13 @@ class ForwardTrap {
   struct Exit {
     Bytes value = 0;  // a lower bound on its cost
     bool exact = false;
-    std::vector<Index> sinks;
   };
 
   void start_at(const State& start);
   void open_exit(Index op);
+  void look_again(Index exit);
+  // Whether exits whose ties are not known were put back, after an absorption that may concern them.
+  bool look_again_at_untracked();
   // Absorbs what is cheaper than the threshold; false when it stalls. True when D is everything or a milestone is met.
   bool close(Bytes threshold, Milestones* milestones, Control& control);
   bool is_cheap(Index op, Bytes threshold, bool exact, Control& control);
@@ -89,7 +92,10 @@ class ForwardTrap {
   std::vector<std::uint8_t> is_queued_;
   std::deque<Index> fresh_;
   std::deque<Index> again_;
+  FlowTies ties_;
+  bool has_absorbed_ = false;  // since the exits without known ties were looked at
   std::vector<Index> painted_;
+  std::vector<Index> flow_ends_;
   std::vector<Index> sources_;
   std::vector<Index> absorbed_;
   std::vector<Index> planned_;  // the ops of M beyond the start, in the order of the plan
@@ -116,11 +122,13 @@ class ReverseTrap {
   struct Exit {
     Bytes value = 0;
     bool exact = false;
-    std::vector<Index> sources;
   };
 
   void start_at_the_end();
   void open_exit(Index op);
+  void look_again(Index exit);
+  // Whether exits whose ties are not known were put back, after an absorption that may concern them.
+  bool look_again_at_untracked();
   bool close(Bytes threshold, Control& control);
   bool is_cheap(Index op, Bytes threshold, bool exact, Control& control);
   void paint_descendants(Index op);
@@ -144,7 +152,10 @@ class ReverseTrap {
   std::vector<Index> successors_left_;
   std::deque<Index> fresh_;
   std::deque<Index> again_;
+  FlowTies ties_;
+  bool has_absorbed_ = false;  // since the exits without known ties were looked at
   std::vector<Index> painted_;
+  std::vector<Index> flow_ends_;
   static constexpr std::size_t kAlwaysLook = 12;
   std::size_t next_look_ = 0;
   bool has_skipped_ = false;

@@ -7,10 +7,14 @@ to names and listing order. All amounts are integers in bytes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from typing import Annotated, Final, Literal
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, Strict
+
+from lowtide.read_model import read_model
+from lowtide.wire_errors import GraphError, Problem, pointer_to
+from lowtide.wire_json import parse_json
 
 FORMAT: Final = "lowtide.certificate/1"
 END_OF_PROGRAM = -1
@@ -18,8 +22,26 @@ END_OF_PROGRAM = -1
 """
 
 
+# A JSON list is a Python list, which strict mode would refuse for a tuple. One bad entry speaks for
+# its list: millions of them must not become millions of errors.
+Positions = Annotated[tuple[int, ...], Strict(False), Field(fail_fast=True)]
+Pair = Annotated[tuple[int, int], Strict(False)]
+Pairs = Annotated[tuple[Pair, ...], Strict(False), Field(fail_fast=True)]
+FlowEntry = Annotated[tuple[int, int, int], Strict(False)]
+Flow = Annotated[tuple[FlowEntry, ...], Strict(False), Field(fail_fast=True)]
+
+
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+def _require_kind(schema: dict[str, Any]) -> None:
+    # The kind decides how a witness is read: only in Python can it be left to its default.
+    schema["required"] = ["kind", *(each for each in schema["required"] if each != "kind")]
+
+
+class _Witness(_Frozen):
+    model_config = ConfigDict(json_schema_extra=_require_kind)
 
 
 class Exit(_Frozen):
@@ -33,19 +55,19 @@ class Exit(_Frozen):
     """
 
     op: int
-    in_place: tuple[tuple[int, int], ...] = ()
-    storage_flow: tuple[tuple[int, int, int], ...] = ()
-    order_flow: tuple[tuple[int, int, int], ...] = ()
+    in_place: Pairs = ()
+    storage_flow: Flow = ()
+    order_flow: Flow = ()
 
 
-class WorkingSetWitness(_Frozen):
+class WorkingSetWitness(_Witness):
     """Running `op` alone needs the claimed bytes, whatever the order."""
 
     kind: Literal["working-set"] = "working-set"
     op: int
 
 
-class TrapWitness(_Frozen):
+class TrapWitness(_Witness):
     """`trap-forward`: `trap` is a downset every order must leave; `exits` are all its exits in all
     their modes.
 
@@ -53,8 +75,8 @@ class TrapWitness(_Frozen):
     """
 
     kind: Literal["trap-forward", "trap-reverse"]
-    trap: tuple[int, ...]
-    exits: tuple[Exit, ...]
+    trap: Positions
+    exits: Annotated[tuple[Exit, ...], Strict(False), Field(fail_fast=True)]
 
 
 class FamilyState(_Frozen):
@@ -67,9 +89,9 @@ class FamilyState(_Frozen):
     """
 
     parent: int | None
-    run: tuple[int, ...]
+    run: Positions
     then: Literal["branch", "commit", "dead"]
-    then_run: tuple[int, ...] = ()
+    then_run: Positions = ()
 
 
 def family_digest(states: Iterable[FamilyState]) -> str:
@@ -87,7 +109,7 @@ def family_digest(states: Iterable[FamilyState]) -> str:
     return digest.hexdigest()
 
 
-class SearchWitness(_Frozen):
+class SearchWitness(_Witness):
     """A closed family of states, first the empty one, none of them complete (design, sections 3 and
     4).
 
@@ -99,7 +121,7 @@ class SearchWitness(_Frozen):
     kind: Literal["search"] = "search"
     count: int
     digest: str
-    states: tuple[FamilyState, ...] | None
+    states: Annotated[tuple[FamilyState, ...], Strict(False), Field(fail_fast=True)] | None
 
 
 Witness = Annotated[WorkingSetWitness | TrapWitness | SearchWitness, Field(discriminator="kind")]
@@ -116,9 +138,42 @@ class Certificate(_Frozen):
     status: Literal["OPTIMAL", "FEASIBLE"]
     peak_bytes: int
     lower_bound_bytes: int
-    order: tuple[int, ...]
+    order: Positions
     witness: Witness
 
     def identifier(self) -> str:
         """Content hash of the certificate: 32 hexadecimal digits."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:32]
+
+
+def parse_certificate(
+    data: bytes | bytearray | str | Mapping[str, object], *prefix: str
+) -> Certificate:
+    """A certificate from JSON text, or from the dicts and lists that JSON text stands for.
+
+    Well formed, whatever it claims. Time and memory are linear in the input, right or wrong.
+
+    Args:
+        prefix: the steps to the certificate within what was sent, for the pointers of problems.
+
+    Raises:
+        lowtide.wire_errors.GraphError: not a certificate, with every problem.
+    """
+    document = parse_json(data) if isinstance(data, bytes | bytearray | str) else dict(data)
+    certificate = read_model(Certificate, document, *prefix)
+    texts: dict[tuple[str, ...], str] = {("graph_hash",): certificate.graph_hash}
+    if isinstance(certificate.witness, SearchWitness):
+        texts["witness", "digest"] = certificate.witness.digest
+    problems = [
+        Problem("not_unicode", f'"{steps[-1]}" is not Unicode text', pointer_to(*prefix, *steps))
+        for steps, text in texts.items()
+        if not _is_unicode(text)
+    ]
+    if problems:
+        raise GraphError(problems)
+    return certificate
+
+
+def _is_unicode(text: str) -> bool:
+    # JSON may spell half a surrogate pair, which nothing can write down again.
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)

@@ -6,9 +6,9 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import NamedTuple
 
 from lowtide.wire_errors import (
+    MAX_COUNTED_PROBLEMS,
     EnoughProblemsError,
     GraphError,
     Problem,
@@ -18,6 +18,8 @@ from lowtide.wire_errors import (
 )
 
 _MAX_INTEGER_CHARACTERS = 40  # enough to see that a number is past every limit of the format
+
+ObjectMaker = Callable[[list[tuple[str, object]]], dict[str, object]]
 
 
 class _DuplicateKeyError(Exception):
@@ -41,7 +43,7 @@ def parse_json(data: bytes | bytearray | str) -> object:
     except ValueError:
         # The interpreter refuses integers of thousands of digits without saying where they stand:
         # cut short they are still past every limit, and the field they belong to gets the blame.
-        return _loaded(text, parse_int=lambda digits: int(digits[:_MAX_INTEGER_CHARACTERS]))
+        return _loaded(text, parse_int=_shortened)
 
 
 def _decoded(data: bytes | bytearray) -> str:
@@ -54,15 +56,24 @@ def _decoded(data: bytes | bytearray) -> str:
 
 def _loaded(text: str, parse_int: Callable[[str], int] | None) -> object:
     try:
-        return json.loads(text, object_pairs_hook=_unique_members, parse_int=parse_int)
+        return _read(text, _unique_members, parse_int)
     except _DuplicateKeyError:
         raise _duplicate_keys(text) from None
+
+
+def _read(text: str, make_object: ObjectMaker, parse_int: Callable[[str], int] | None) -> object:
+    try:
+        return json.loads(text, object_pairs_hook=make_object, parse_int=parse_int)
     except json.JSONDecodeError as error:
         message = f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
         raise GraphError([Problem("not_json", message, "")]) from None
     except RecursionError:
         message = "nested too deeply: no part of a graph needs more than six levels"
         raise GraphError([Problem("not_json", message, "")]) from None
+
+
+def _shortened(digits: str) -> int:
+    return int(digits[:_MAX_INTEGER_CHARACTERS])
 
 
 def _unique_members(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -73,57 +84,63 @@ def _unique_members(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 class _Object(dict[str, object]):
-    """A JSON object that remembers which of its keys came more than once."""
+    """A JSON object some keys of which came more than once."""
 
-    repeated: frozenset[str]
+    repeated: list[str]
 
 
-def _object_with_repeats(pairs: list[tuple[str, object]]) -> _Object:
-    members = _Object(pairs)
-    counts = Counter(key for key, _ in pairs)
-    members.repeated = frozenset(key for key, count in counts.items() if count > 1)
-    return members
+class _RepeatFinder:
+    """Makes objects that remember which of their keys were repeated, up to a number of keys."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+
+    def make_object(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
+        members = dict(pairs)
+        if len(members) == len(pairs) or self._left == 0:
+            return members
+        counts = Counter(key for key, _ in pairs)
+        found = _Object(members)
+        found.repeated = [key for key, count in counts.items() if count > 1][: self._left]
+        self._left -= len(found.repeated)
+        return found
 
 
 def _duplicate_keys(text: str) -> GraphError:
-    """Where the repeated keys are: a second, slower reading that the fast one need not pay for."""
-    document: object = json.loads(
-        text,
-        object_pairs_hook=_object_with_repeats,
-        parse_int=lambda digits: int(digits[:_MAX_INTEGER_CHARACTERS]),
-    )
+    """Where the repeated keys are: a second, slower reading that the fast one need not pay for.
+
+    What follows the first repeat has not been read before, so this may be another error as well.
+    """
+    finder = _RepeatFinder(MAX_COUNTED_PROBLEMS)
+    document = _read(text, finder.make_object, _shortened)
     problems = ProblemList()
     with suppress(EnoughProblemsError):
         for path, key in _repeated_keys(document):
             message = f"the key {quoted(key)} appears more than once in this object; keep one"
-            problems.add("duplicate_key", message, pointer_to(*_steps(path), key))
+            problems.add("duplicate_key", message, pointer_to(*path, key))
     return problems.error()
 
 
-class _Path(NamedTuple):
-    """Where a value stands. Paths share their beginnings, so that a long key is held once."""
-
-    parent: _Path | None
-    step: str | int
-
-
-def _repeated_keys(document: object) -> Iterator[tuple[_Path | None, str]]:
+def _repeated_keys(document: object) -> Iterator[tuple[list[str | int], str]]:
     """Every repeated key with the path of its object, in document order."""
-    waiting: list[tuple[_Path | None, object]] = [(None, document)]
-    while waiting:
-        path, value = waiting.pop()
-        if isinstance(value, _Object):
-            for key in sorted(value.repeated):
-                yield path, key
-            waiting.extend((_Path(path, key), value[key]) for key in reversed(value))
-        elif isinstance(value, list):
-            indices = reversed(range(len(value)))
-            waiting.extend((_Path(path, index), value[index]) for index in indices)
+    path: list[str | int] = []
+    open_values = [_members(document)]
+    if isinstance(document, _Object):
+        yield from ((path, key) for key in document.repeated)
+    while open_values:
+        step, value = next(open_values[-1], (None, None))
+        if step is None:
+            open_values.pop()
+            if path:
+                path.pop()
+        elif isinstance(value, dict | list):
+            path.append(step)
+            if isinstance(value, _Object):
+                yield from ((path, key) for key in value.repeated)
+            open_values.append(_members(value))
 
 
-def _steps(path: _Path | None) -> list[str | int]:
-    steps = []
-    while path is not None:
-        steps.append(path.step)
-        path = path.parent
-    return steps[::-1]
+def _members(value: object) -> Iterator[tuple[str | int, object]]:
+    if isinstance(value, dict):
+        return iter(value.items())
+    return iter(enumerate(value)) if isinstance(value, list) else iter(())

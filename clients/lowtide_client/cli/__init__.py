@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
 import click
 
 from lowtide_client.cli.evaluate_command import evaluate_command
-from lowtide_client.cli.exit_codes import BROKEN_PIPE, DONE, INTERRUPTED
+from lowtide_client.cli.exit_codes import BROKEN_PIPE, DONE, FAILED, INTERRUPTED
 from lowtide_client.cli.failures import CommandError
 from lowtide_client.cli.schedule_command import schedule_command
 from lowtide_client.cli.serve_command import serve_command
+from lowtide_client.cli.streams import complain, explain_usage, give_up, prepare_streams
 from lowtide_client.cli.verify_command import verify_command
-from lowtide_client.wording import printable
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -29,6 +28,7 @@ for _command in (schedule_command, evaluate_command, verify_command, serve_comma
 
 def main() -> None:
     """Runs the command line and ends the process with its exit code."""
+    prepare_streams()
     sys.exit(run(sys.argv[1:]))
 
 
@@ -39,16 +39,20 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except CommandError as failure:
         for line in failure.lines:
-            click.echo(printable(line), err=True)
+            complain(line)
         return failure.exit_code
     except click.ClickException as error:
-        error.show()
+        explain_usage(error)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("lowtide: interrupted", err=True)
+        complain("lowtide: interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # Nobody reads on; the interpreter must not fail once more when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        give_up(sys.stdout)  # nobody reads on
         return BROKEN_PIPE
+    except OSError as error:
+        # Files and servers have errors of their own by now: this is standard output.
+        complain(f"lowtide: standard output cannot be written: {error.strerror or error}")
+        give_up(sys.stdout)
+        return FAILED
     return DONE if code is None else int(code)

@@ -10,6 +10,7 @@ from lowtide_client.cli.exit_codes import BAD_INPUT, DONE, OVER_BUDGET
 from lowtide_client.cli.failures import CommandError, problems_of, service_failures
 from lowtide_client.cli.files import STANDARD_INPUT, read_input, shown
 from lowtide_client.cli.parameters import budget_option, json_option, server_option
+from lowtide_client.cli.streams import complain, print_json
 from lowtide_client.cli.watch import Watch, run_watched
 from lowtide_client.wording import exact
 
@@ -56,7 +57,7 @@ def evaluate_command(
 
     name, answer = run_watched(work)
     if as_json:
-        click.echo(answer.model_dump_json(indent=2))
+        print_json(answer)
     else:
         from lowtide_client.cli.evaluate_text import print_evaluation
 
@@ -64,7 +65,7 @@ def evaluate_command(
     if budget_bytes is not None and answer.peak_bytes > budget_bytes:
         over = exact(answer.peak_bytes - budget_bytes)
         line = f"lowtide: {over} over the budget of {exact(budget_bytes)}"
-        click.echo(f"{line}; `lowtide schedule` finds the best order", err=True)
+        complain(f"{line}; `lowtide schedule` finds the best order")
         return OVER_BUDGET
     return DONE
 

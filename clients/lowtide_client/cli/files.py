@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -50,6 +50,22 @@ def check_writable(path: Path) -> None:
         )
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise CommandError(BAD_INPUT, [f"{shown(str(path))}: permission to write is missing"])
+
+
+def check_distinct(files: Mapping[str, Path | None]) -> None:
+    """Raises CommandError when two of these are one file, which would overwrite the other.
+
+    Args:
+        files: by the name of the argument; devices may be named twice.
+    """
+    seen: dict[str, str] = {}
+    for argument, path in files.items():
+        if path is None or (path.exists() and not path.is_file()):
+            continue
+        other = seen.setdefault(os.path.realpath(path), argument)
+        if other != argument:
+            line = f"{shown(str(path))}: is both {other} and {argument}; name two files"
+            raise CommandError(BAD_INPUT, [line])
 
 
 def write_whole(path: Path, data: bytes) -> None:

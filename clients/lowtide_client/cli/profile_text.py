@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _MAX_ROWS = 20
 _NAME_CHARACTERS = 120
+_USUAL_COLUMNS = 80
+_NARROW_COLUMNS = 72  # fewer may not hold the largest amounts, and half a number is a wrong one
 
 
 class _Console(Console):
@@ -26,7 +28,9 @@ class _Console(Console):
 
 def make_console() -> Console:
     """Standard output; prints text as it is: names may hold what looks like markup."""
-    return _Console(markup=False, highlight=False, emoji=False)
+    console = _Console(markup=False, highlight=False, emoji=False)
+    console.width = console.width or _USUAL_COLUMNS  # COLUMNS=0: of no known width
+    return console
 
 
 def print_heading(console: Console, text: str) -> None:
@@ -35,11 +39,13 @@ def print_heading(console: Console, text: str) -> None:
     console.print(Text(text, style="bold"))
 
 
-def bare_table(*justify: Literal["left", "right"]) -> Table:
-    """A table without lines or header; the last column may be folded."""
+def bare_table(console: Console, *justify: Literal["left", "right"]) -> Table:
+    """A table without lines or header; the last column may be folded, in a narrow terminal all."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    narrow = console.width < _NARROW_COLUMNS
     for column, how in enumerate(justify, start=1):
-        table.add_column(justify=how, no_wrap=column < len(justify), overflow="fold")
+        whole = column < len(justify) and not narrow
+        table.add_column(justify=how, no_wrap=whole, overflow="fold")
     return table
 
 
@@ -48,7 +54,7 @@ def print_binding(console: Console, binding: BindingStep, step_count: int, peak_
     step = f"step {binding.step + 1:,} of {step_count:,}"
     name = shown_name(binding.op, _NAME_CHARACTERS)
     print_heading(console, f'What binds the peak: {step}, op "{name}"')
-    table = bare_table("right", "left", "left")
+    table = bare_table(console, "right", "left", "left")
     for live in binding.tensors[:_MAX_ROWS]:
         table.add_row(
             f"  {exact(live.bytes)}",

@@ -10,8 +10,9 @@ import click
 
 from lowtide_client.cli.exit_codes import DONE, FAILED, INTERRUPTED, OVER_BUDGET
 from lowtide_client.cli.failures import CommandError
-from lowtide_client.cli.files import check_writable, replacing, write_whole
+from lowtide_client.cli.files import check_distinct, check_writable, replacing, write_whole
 from lowtide_client.cli.parameters import Seconds, budget_option, json_option, server_option
+from lowtide_client.cli.streams import complain, print_json
 from lowtide_client.cli.watch import Watch, run_watched
 from lowtide_client.wording import exact
 
@@ -53,6 +54,7 @@ def schedule_command(
     for path in (certificate, report):
         if path is not None:
             check_writable(path)
+    check_distinct({"GRAPH": Path(graph), "--certificate": certificate, "--report": report})
     write_report = None if report is None else _report_writer()
     talkative = report is not None or not as_json
 
@@ -81,7 +83,7 @@ def schedule_command(
                 explanation=told.explanation,
             )
     if as_json:
-        click.echo(solved.answer.model_dump_json(indent=2))
+        print_json(solved.answer)
     elif told is not None:
         from lowtide_client.cli.schedule_text import print_schedule
 
@@ -115,5 +117,5 @@ def _exit_code(answer: ScheduleAnswer, budget_bytes: int | None) -> int:
         reason = "no order of these ops fits"
     else:
         reason = "a better order may exist: allow more time with --time-limit"
-    click.echo(f"lowtide: {over} over the budget of {exact(budget_bytes)}; {reason}", err=True)
+    complain(f"lowtide: {over} over the budget of {exact(budget_bytes)}; {reason}")
     return OVER_BUDGET

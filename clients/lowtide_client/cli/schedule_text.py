@@ -36,7 +36,7 @@ def print_schedule(solved: Solved, told: Told) -> None:
     sizes = f"{counted(len(graph.ops), 'op')}, {counted(len(graph.storages), 'storage')}"
     console.print(Text(name, style="bold") + Text(f": {sizes}"))
     console.print()
-    table = bare_table("left", "right", "left")
+    table = bare_table(console, "left", "right", "left")
     for label, amount in (
         ("given order", answer.given_order_peak_bytes),
         ("this order", answer.peak_bytes),

@@ -11,7 +11,14 @@ import click
 from lowtide_client.cli.exit_codes import FAILED
 from lowtide_client.cli.failures import CommandError
 
-_SERVICE_EXTRA = ("alembic", "fastapi", "pydantic_settings", "sqlalchemy", "uvicorn")
+_SERVICE_EXTRA = (
+    "alembic",
+    "fastapi",
+    "fastapi_offline",
+    "pydantic_settings",
+    "sqlalchemy",
+    "uvicorn",
+)
 
 
 @click.command(

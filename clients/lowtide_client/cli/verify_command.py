@@ -10,6 +10,7 @@ from lowtide_client.cli.exit_codes import DONE, REFUSED
 from lowtide_client.cli.failures import problems_of, service_failures
 from lowtide_client.cli.files import STANDARD_INPUT, read_input, shown
 from lowtide_client.cli.parameters import json_option, server_option
+from lowtide_client.cli.streams import print_json
 from lowtide_client.cli.watch import Watch, run_watched
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def verify_command(graph: str, certificate: str, as_json: bool, server: str | No
         raise click.UsageError("only one of GRAPH and CERTIFICATE can be standard input")
     answer = run_watched(lambda watch: _verdict(graph, certificate, server, watch))
     if as_json:
-        click.echo(answer.model_dump_json(indent=2))
+        print_json(answer)
     else:
         from lowtide_client.cli.verify_text import print_verdict
 
