@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "control.hpp"
+#include "limited.hpp"
 #include "orders.hpp"
 #include "problem.hpp"
+#include "recomputation_bindings.hpp"
 #include "search.hpp"
 #include "state.hpp"
 #include "trap.hpp"
@@ -54,21 +56,6 @@ std::unique_ptr<Problem> make_problem(std::vector<Bytes> storage_bytes, std::vec
     }
   }
   return std::make_unique<Problem>(std::move(data));
-}
-
-// What a limited call gives back: a result, or which limit struck.
-enum class Stop { kNone, kTime, kCancelled };
-
-template <typename Work>
-Stop limited(const CancelToken* token, double seconds, Work&& work) {
-  nb::gil_scoped_release release;
-  Control control(token, seconds);
-  try {
-    work(control);
-    return Stop::kNone;
-  } catch (const Interrupted& interrupted) {
-    return interrupted.cancelled ? Stop::kCancelled : Stop::kTime;
-  }
 }
 
 using Order = std::vector<Index>;
@@ -198,4 +185,6 @@ NB_MODULE(_kernel, module) {
             return std::pair(stop, std::move(result));
           },
           "threshold"_a, "max_states"_a, "max_bytes"_a, "cancel"_a.none(), "seconds"_a);
+
+  bind_recomputation(module);
 }
