@@ -111,3 +111,59 @@ class Problem:
         cancel: CancelToken | None,
         seconds: float,
     ) -> tuple[Stop, SearchResult]: ...
+
+class RecomputationStatus(enum.Enum):
+    FOUND = 0
+    EXHAUSTED = 1
+    STATE_LIMIT = 2
+
+class RecomputationResult:
+    @property
+    def status(self) -> RecomputationStatus: ...
+    @property
+    def runs(self) -> list[int]: ...
+    @property
+    def extra_cost(self) -> int: ...
+    @property
+    def is_least(self) -> bool: ...
+    @property
+    def least_extra_cost(self) -> int: ...
+    @property
+    def states(self) -> int: ...
+
+class RecomputationProblem:
+    def __init__(self, edit_count: int) -> None: ...
+    def add_op(
+        self,
+        cost: int,
+        cap: int,
+        workspace_bytes: int,
+        predecessors: Sequence[int],
+        creates: Sequence[int],
+        touches: Sequence[int],
+        needed_edits: Sequence[int],
+        forbidden_edits: Sequence[int],
+        makes_edits: Sequence[int],
+        modes: Sequence[Sequence[tuple[int, int, int]]],
+    ) -> None: ...
+    def add_storage(
+        self,
+        size_bytes: int,
+        creator: int,
+        is_output: bool,
+        is_pinned: bool,
+        users: Sequence[int],
+        edits: Sequence[int],
+        final_edits: Sequence[int],
+    ) -> None: ...
+    def search(
+        self,
+        budget_bytes: int,
+        max_extra_cost: int | None,
+        least_peak_bytes: int,
+        cheapest: bool,
+        keeps_given_order: bool,
+        max_states: int,
+        cancel: CancelToken | None,
+        seconds: float,
+    ) -> tuple[Stop, RecomputationResult]: ...

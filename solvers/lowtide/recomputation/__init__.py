@@ -1,0 +1,1 @@
+"""What to compute twice when no order fits (design, section 5)."""
