@@ -51,12 +51,11 @@ void add_storage(RecomputationProblem& problem, Bytes size_bytes, Index creator,
 }
 
 std::pair<Stop, RecomputationResult> search(const RecomputationProblem& problem, Bytes budget_bytes,
-                                            std::optional<std::int64_t> max_extra_cost, Bytes least_peak_bytes, bool cheapest,
+                                            std::optional<std::int64_t> max_extra_cost, bool cheapest,
                                             bool keeps_given_order, std::int64_t max_states, const CancelToken* token, double seconds) {
   check(problem);
   const RecomputationQuestion question{budget_bytes,
                                        max_extra_cost,
-                                       least_peak_bytes,
                                        cheapest ? RecomputationGoal::kCheapest : RecomputationGoal::kAny,
                                        keeps_given_order,
                                        max_states};
@@ -92,7 +91,7 @@ void bind_recomputation(nb::module_& module) {
       .def("add_op", &add_op, "cost"_a, "cap"_a, "workspace_bytes"_a, "predecessors"_a, "creates"_a, "touches"_a, "needed_edits"_a,
            "forbidden_edits"_a, "makes_edits"_a, "modes"_a)
       .def("add_storage", &add_storage, "size_bytes"_a, "creator"_a, "is_output"_a, "is_pinned"_a, "users"_a, "edits"_a, "final_edits"_a)
-      .def("search", &search, "budget_bytes"_a, "max_extra_cost"_a.none(), "least_peak_bytes"_a, "cheapest"_a, "keeps_given_order"_a,
+      .def("search", &search, "budget_bytes"_a, "max_extra_cost"_a.none(), "cheapest"_a, "keeps_given_order"_a,
            "max_states"_a, "cancel"_a.none(), "seconds"_a);
 }
 

@@ -8,8 +8,43 @@ namespace lowtide {
 
 namespace {
 
-// An op that leaves more storages to be kept or freed has too many ways to go on for an exhaustive search.
-constexpr std::size_t kMaxUndecided = 16;
+// Where an op has more ways to make room, the search no longer claims to have seen everything.
+constexpr std::size_t kMaxWaysToMakeRoom = 4096;
+
+// The smallest sets of items (sizes in descending order) with at least `wanted` bytes together: none holds an item it could do without.
+class SmallestCovers {
+ public:
+  SmallestCovers(std::vector<Bytes> sizes, Bytes wanted) : sizes_(std::move(sizes)), left_(sizes_.size() + 1, 0) {
+    for (std::size_t i = sizes_.size(); i-- > 0;) left_[i] = left_[i + 1] + sizes_[i];
+    extend(0, wanted);
+  }
+  const std::vector<std::vector<std::size_t>>& covers() const { return covers_; }
+  bool is_complete() const { return is_complete_; }
+
+ private:
+  // In descending order the last item taken is the smallest: a set that needed it needs all of them.
+  void extend(std::size_t next, Bytes wanted) {
+    if (wanted <= 0) {
+      if (covers_.size() >= kMaxWaysToMakeRoom) {
+        is_complete_ = false;
+      } else {
+        covers_.push_back(taken_);
+      }
+      return;
+    }
+    for (std::size_t i = next; i < sizes_.size() && left_[i] >= wanted && is_complete_; ++i) {
+      taken_.push_back(i);
+      extend(i + 1, wanted - sizes_[i]);
+      taken_.pop_back();
+    }
+  }
+
+  std::vector<Bytes> sizes_;
+  std::vector<Bytes> left_;  // of the items from each one on
+  std::vector<std::size_t> taken_;
+  std::vector<std::vector<std::size_t>> covers_;
+  bool is_complete_ = true;
+};
 
 }  // namespace
 
@@ -19,30 +54,23 @@ RecomputationSearch::RecomputationSearch(const RecomputationProblem& problem, co
 bool RecomputationSearch::is_later(const Entry& a, const Entry& b) const {
   if (question_.goal == RecomputationGoal::kAny && a.first_runs != b.first_runs) return a.first_runs < b.first_runs;
   if (a.extra_cost != b.extra_cost) return a.extra_cost > b.extra_cost;
-  if (a.peak_bytes != b.peak_bytes) return a.peak_bytes > b.peak_bytes;
   if (a.first_runs != b.first_runs) return a.first_runs < b.first_runs;
   return a.node < b.node;
 }
 
-// (extra cost, peak) grows along every path and keeps its order when two paths go on alike: sums and maxima. So the first label that leaves
-// the queue is a state's least one, as in Dijkstra's algorithm.
-void RecomputationSearch::offer(const Words& state, std::int64_t extra_cost, Bytes peak_bytes, Index parent, Index op, Index first_runs) {
+void RecomputationSearch::offer(const Words& state, std::int64_t extra_cost, Index parent, Index op, Index first_runs) {
   const auto [entry, is_new] = node_of_.try_emplace(state, static_cast<Index>(nodes_.size()));
   const Index index = entry->second;
   if (is_new) {
-    nodes_.push_back({state, extra_cost, peak_bytes, parent, op, first_runs});
+    nodes_.push_back({state, extra_cost, parent, op, first_runs});
   } else {
     Node& node = nodes_[static_cast<std::size_t>(index)];
-    const bool is_better = question_.goal == RecomputationGoal::kCheapest
-                               ? std::pair(extra_cost, peak_bytes) < std::pair(node.extra_cost, node.peak_bytes)
-                               : extra_cost < node.extra_cost;
-    if (!is_better) return;
+    if (extra_cost >= node.extra_cost) return;
     node.extra_cost = extra_cost;
-    node.peak_bytes = peak_bytes;
     node.parent = parent;
     node.op = op;
   }
-  queue_.push_back({extra_cost, peak_bytes, first_runs, index});
+  queue_.push_back({extra_cost, first_runs, index});
   std::ranges::push_heap(queue_, [this](const Entry& a, const Entry& b) { return is_later(a, b); });
 }
 
@@ -53,14 +81,14 @@ void RecomputationSearch::run(RecomputationResult& result) {
     if (storage.creator < 0 && (!storage.users.empty() || storage.is_output || storage.is_pinned)) layout_.set_live(start, s, true);
   }
   result = {};
-  offer(start, 0, question_.least_peak_bytes, -1, -1, 0);
+  offer(start, 0, -1, -1, 0);
   while (!queue_.empty()) {
     control_.check_now();
     std::ranges::pop_heap(queue_, [this](const Entry& a, const Entry& b) { return is_later(a, b); });
     const Entry entry = queue_.back();
     queue_.pop_back();
     const Node& node = nodes_[static_cast<std::size_t>(entry.node)];
-    if (entry.extra_cost != node.extra_cost || entry.peak_bytes != node.peak_bytes) continue;  // a better one came since
+    if (entry.extra_cost != node.extra_cost) continue;  // a better one came since
     if (question_.goal == RecomputationGoal::kCheapest && !has_given_up_) result.least_extra_cost = entry.extra_cost;
     if (is_complete(node.state)) {
       // Somewhere a cheaper way may have been passed over.
@@ -113,7 +141,7 @@ bool RecomputationSearch::makes_something_new(Index op) const {
          std::ranges::any_of(data.makes_edits, [&](Index e) { return outlook_.is_useful_edit(e) && !layout_.is_made(here_, e); });
 }
 
-// With kIfSafe: whether the op was a safe commit, and then its moves were offered. Otherwise they are offered in any case.
+// With kIfSafe: whether the op was a safe commit, and then its move was offered. Otherwise all its moves are offered.
 bool RecomputationSearch::try_op(Index node, Index op, Take take) {
   const RecomputationOp& data = problem_.ops[static_cast<std::size_t>(op)];
   const bool has_run = layout_.has_run(here_, op);
@@ -124,47 +152,80 @@ bool RecomputationSearch::try_op(Index node, Index op, Take take) {
     extra_cost += data.cost;
     if (question_.max_extra_cost && extra_cost > *question_.max_extra_cost) return false;
   }
-  set_running(here_, op, during_);
-  const Bytes step_without_saving = live_bytes(during_) + data.workspace_bytes;
-  after_ = during_;
-  ahead_.look_at(after_);
+  Words during;
+  set_running(here_, op, during);
+  Words after = during;
+  ahead_.look_at(after);
   control_.check(static_cast<std::uint32_t>(problem_.ops.size()));
   for (Index s = 0; s < problem_.storage_count(); ++s) {
-    if (layout_.is_live(after_, s) && !ahead_.is_useful(s)) free_storage(after_, s);
+    if (layout_.is_live(after, s) && !ahead_.is_useful(s)) free_storage(after, s);
   }
-  undecided_.clear();
+    // What nobody reads any more is no longer there during the step, except what the op itself touches or creates.
+  Bytes base = live_bytes(after) + data.workspace_bytes;
   for (const auto* own : {&data.touches, &data.creates}) {
     for (Index s : *own) {
-      if (!layout_.is_live(after_, s) || problem_.storages[static_cast<std::size_t>(s)].is_pinned) continue;
-      // What some op still needs and nobody can make again has to stay.
-      if (ahead_.can_be_created(s) || !ahead_.is_needed(s)) undecided_.push_back(s);
+      if (!layout_.is_live(after, s)) base += size_of(s);
     }
   }
+  const Index first_runs = from.first_runs + (has_run ? 0 : 1);
   if (take == Take::kIfSafe) {
-    const Bytes limit = question_.goal == RecomputationGoal::kCheapest ? from.peak_bytes : question_.budget_bytes;
-    if (!undecided_.empty() || step_without_saving - saving(after_, op) > limit || !is_safe(op, here_, after_)) return false;
+    if (base - saving(after, op) > question_.budget_bytes || !is_safe(op, here_, after) || ahead_.is_dead(after)) return false;
+    offer(after, extra_cost, node, op, first_runs);
+    return true;
   }
-  if (undecided_.size() > kMaxUndecided) {
-    has_given_up_ = true;
-    undecided_.resize(kMaxUndecided);
-  }
-  const Words kept_all = after_;
-  const std::vector<Index> undecided = undecided_;
-  for (std::uint32_t freed = 0; freed < std::uint32_t{1} << undecided.size(); ++freed) {
-    Words after = kept_all;
-    for (std::size_t i = 0; i < undecided.size(); ++i) {
-      if ((freed >> i & 1) != 0) free_storage(after, undecided[i]);
+  const std::vector<Index> reusable = inputs_to_reuse(after, op);
+  const std::vector<Index> idle = what_may_go(after, op);
+  if (reusable.size() > 8) has_given_up_ = true;
+  const std::uint32_t reuse_count = std::uint32_t{1} << std::min<std::size_t>(reusable.size(), 8);
+  for (std::uint32_t reused = 0; reused < reuse_count; ++reused) {
+    Words roomier = after;
+    for (std::size_t i = 0; i < reusable.size(); ++i) {
+      if ((reused >> i & 1) != 0) free_storage(roomier, reusable[i]);
     }
-    const Bytes step = step_without_saving - saving(after, op);
-    if (step > question_.budget_bytes) continue;
-    if (freed != 0) {
-      ahead_.look_at(after);
+    std::vector<Bytes> sizes;
+    for (Index s : idle) sizes.push_back(size_of(s));
+    const SmallestCovers ways(std::move(sizes), base - saving(roomier, op) - question_.budget_bytes);
+    if (!ways.is_complete()) has_given_up_ = true;
+    for (const auto& freed : ways.covers()) {
+      Words next = roomier;
+      for (std::size_t i : freed) free_storage(next, idle[i]);
+      ahead_.look_at(next);
       control_.check(static_cast<std::uint32_t>(problem_.ops.size()));
+      for (Index s = 0; s < problem_.storage_count(); ++s) {
+        if (layout_.is_live(next, s) && !ahead_.is_useful(s)) free_storage(next, s);
+      }
+      if (!ahead_.is_dead(next)) offer(next, extra_cost, node, op, first_runs);
     }
-    if (ahead_.is_dead(after)) continue;
-    offer(after, extra_cost, std::max(from.peak_bytes, step), node, op, from.first_runs + (has_run ? 0 : 1));
+    if (base - saving(after, op) <= question_.budget_bytes) break;  // it fits as it is
+    ahead_.look_at(after);
   }
   return true;
+}
+
+// Idle storages that can be made again or that nobody has to have, the largest first.
+std::vector<Index> RecomputationSearch::what_may_go(const Words& during, Index op) const {
+  const RecomputationOp& data = problem_.ops[static_cast<std::size_t>(op)];
+  std::vector<Index> found;
+  for (Index s = 0; s < problem_.storage_count(); ++s) {
+    if (!layout_.is_live(during, s) || problem_.storages[static_cast<std::size_t>(s)].is_pinned || size_of(s) == 0) continue;
+    if (std::ranges::find(data.touches, s) != data.touches.end() || std::ranges::find(data.creates, s) != data.creates.end()) continue;
+    if (ahead_.can_be_created(s) || !ahead_.is_needed(s)) found.push_back(s);
+  }
+  std::ranges::stable_sort(found, std::greater<>(), [this](Index s) { return size_of(s); });
+  return found;
+}
+
+// Inputs that would be kept, but whose memory an output can take over if they are not.
+std::vector<Index> RecomputationSearch::inputs_to_reuse(const Words& during, Index op) const {
+  std::vector<Index> found;
+  for (const auto& mode : problem_.ops[static_cast<std::size_t>(op)].modes) {
+    for (const InPlaceSaving& pair : mode) {
+      const bool may_go = ahead_.can_be_created(pair.input) || !ahead_.is_needed(pair.input);
+      const bool is_known = std::ranges::find(found, pair.input) != found.end();
+      if (layout_.is_live(during, pair.input) && may_go && !is_known) found.push_back(pair.input);
+    }
+  }
+  return found;
 }
 
 // A first run that only frees what stays until it runs anyway: inputs of which it is the last possible reader and which nobody can make again.
@@ -175,11 +236,11 @@ bool RecomputationSearch::is_safe(Index op, const Words& before, const Words& af
   if (!data.makes_edits.empty()) return false;
   Bytes growth = 0;
   for (Index s : data.creates) {
-    if (layout_.is_live(after, s)) growth += problem_.storages[static_cast<std::size_t>(s)].size_bytes;
+    if (layout_.is_live(after, s)) growth += size_of(s);
   }
   for (Index s : data.touches) {
     if (layout_.is_live(before, s) && !layout_.is_live(after, s) && !outlook_.can_be_created(s)) {
-      growth -= problem_.storages[static_cast<std::size_t>(s)].size_bytes;
+      growth -= size_of(s);
     }
   }
   return growth <= 0;
@@ -222,7 +283,7 @@ bool RecomputationSearch::is_complete(const Words& state) const {
 Bytes RecomputationSearch::live_bytes(const Words& state) const {
   Bytes live = 0;
   for (Index s = 0; s < problem_.storage_count(); ++s) {
-    if (layout_.is_live(state, s)) live += problem_.storages[static_cast<std::size_t>(s)].size_bytes;
+    if (layout_.is_live(state, s)) live += size_of(s);
   }
   return live;
 }

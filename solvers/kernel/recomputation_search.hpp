@@ -1,8 +1,9 @@
 // Exact search over the states of recomputation plans.
 //
-// A state says which ops ran (and how often again), which storages are there and what was done to them. A move runs one op and frees some of
-// what the op touched or created: an instance is freed after its last reader, so only then has anything to be decided. Every plan is a path
-// of such moves (docs/recomputation.md), so a search that runs out of states has seen every plan within the budget.
+// A state says which ops ran (and how often again), which storages are there and what was done to them. A move runs one op. Whatever may still
+// be read is kept for as long as it fits; where it does not, a move frees a smallest set of storages that makes room. A plan that frees more
+// frees it earlier than it must, so some path of such moves makes the same runs, and a search that runs out of states has seen every plan
+// within the budget (docs/recomputation.md, "The search").
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,6 @@ enum class RecomputationStatus { kFound, kExhausted, kStateLimit };
 struct RecomputationQuestion {
   Bytes budget_bytes = 0;                     // no step may need more
   std::optional<std::int64_t> max_extra_cost;
-  Bytes least_peak_bytes = 0;                 // known: no plan at all peaks lower
   RecomputationGoal goal = RecomputationGoal::kCheapest;
   bool keeps_given_order = false;             // of first runs
   std::int64_t max_states = 0;
@@ -34,7 +34,7 @@ struct RecomputationResult {
   RecomputationStatus status = RecomputationStatus::kStateLimit;
   std::vector<Index> runs;              // when found
   std::int64_t extra_cost = 0;          // of the runs
-  bool is_least = false;                // no plan within the budget costs less, and of those as cheap none peaks lower
+  bool is_least = false;                // no plan within the budget costs less
   std::int64_t least_extra_cost = 0;    // no plan within the budget costs less; only of kCheapest
   std::int64_t states = 0;
 };
@@ -43,7 +43,7 @@ class RecomputationSearch {
  public:
   RecomputationSearch(const RecomputationProblem& problem, const RecomputationQuestion& question, Control& control);
 
-  // The cheapest plan within the budget, of these one with the lowest peak (kCheapest), or any plan (kAny); or the proof that there is none.
+  // The cheapest plan within the budget (kCheapest), or any plan (kAny); or the proof that there is none.
   // `result` is kept up to date, so that an interrupted search still tells its bound. Throws Interrupted.
   void run(RecomputationResult& result);
 
@@ -51,29 +51,30 @@ class RecomputationSearch {
   struct Node {
     Words state;
     std::int64_t extra_cost = 0;
-    Bytes peak_bytes = 0;
     Index parent = -1;
     Index op = -1;
     Index first_runs = 0;
   };
   struct Entry {
     std::int64_t extra_cost;
-    Bytes peak_bytes;
     Index first_runs;
     Index node;
   };
   enum class Take { kAlways, kIfSafe };
 
   bool is_later(const Entry& a, const Entry& b) const;
-  void offer(const Words& state, std::int64_t extra_cost, Bytes peak_bytes, Index parent, Index op, Index first_runs);
+  void offer(const Words& state, std::int64_t extra_cost, Index parent, Index op, Index first_runs);
   void expand(Index node);
   bool is_ready(const Words& state, Index op) const;
   bool makes_something_new(Index op) const;
   bool try_op(Index node, Index op, Take take);
   bool is_safe(Index op, const Words& before, const Words& after) const;
+  std::vector<Index> what_may_go(const Words& during, Index op) const;
+  std::vector<Index> inputs_to_reuse(const Words& during, Index op) const;
   bool is_complete(const Words& state) const;
   void set_running(const Words& before, Index op, Words& during) const;
   void free_storage(Words& state, Index storage) const;
+  Bytes size_of(Index storage) const { return problem_.storages[static_cast<std::size_t>(storage)].size_bytes; }
   Bytes live_bytes(const Words& state) const;
   Bytes saving(const Words& after, Index op) const;
   std::vector<Index> runs_to(Index node) const;
@@ -88,10 +89,7 @@ class RecomputationSearch {
   std::unordered_map<Words, Index, WordsHash> node_of_;
   std::vector<Entry> queue_;
   Words here_;
-  Words during_;
-  Words after_;
-  std::vector<Index> undecided_;
-  bool has_given_up_ = false;  // somewhere there were too many ways to free storages
+  bool has_given_up_ = false;  // somewhere there were too many ways to make room
 };
 
 }  // namespace lowtide

@@ -160,7 +160,6 @@ class RecomputationProblem:
         self,
         budget_bytes: int,
         max_extra_cost: int | None,
-        least_peak_bytes: int,
         cheapest: bool,
         keeps_given_order: bool,
         max_states: int,

@@ -1,6 +1,6 @@
 """What a plan may do: how often each op may run, and which contents it has to find.
 
-Contents decide: a run reads the newest instance of a storage, and that instance has to hold what the
+Contents decide: a run reads the newest instance of a storage, which has to hold what the
 program's op reads there. So each op names the *edits* (views taken, overwrites) that must have been
 made on the instance, and those that must not (docs/recomputation.md, "Contents").
 """
