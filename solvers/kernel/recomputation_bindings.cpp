@@ -51,12 +51,12 @@ void add_storage(RecomputationProblem& problem, Bytes size_bytes, Index creator,
 }
 
 std::pair<Stop, RecomputationResult> search(const RecomputationProblem& problem, Bytes budget_bytes,
-                                            std::optional<std::int64_t> max_extra_cost, bool cheapest,
+                                            std::optional<std::int64_t> max_extra_cost, RecomputationGoal goal,
                                             bool keeps_given_order, std::int64_t max_states, const CancelToken* token, double seconds) {
   check(problem);
   const RecomputationQuestion question{budget_bytes,
                                        max_extra_cost,
-                                       cheapest ? RecomputationGoal::kCheapest : RecomputationGoal::kAny,
+                                       goal,
                                        keeps_given_order,
                                        max_states};
   RecomputationResult result;
@@ -68,6 +68,10 @@ std::pair<Stop, RecomputationResult> search(const RecomputationProblem& problem,
 }  // namespace
 
 void bind_recomputation(nb::module_& module) {
+  nb::enum_<RecomputationGoal>(module, "RecomputationGoal")
+      .value("CHEAPEST", RecomputationGoal::kCheapest)
+      .value("ANY", RecomputationGoal::kAny)
+      .value("ON_DEMAND", RecomputationGoal::kOnDemand);
   nb::enum_<RecomputationStatus>(module, "RecomputationStatus")
       .value("FOUND", RecomputationStatus::kFound)
       .value("EXHAUSTED", RecomputationStatus::kExhausted)
@@ -91,7 +95,7 @@ void bind_recomputation(nb::module_& module) {
       .def("add_op", &add_op, "cost"_a, "cap"_a, "workspace_bytes"_a, "predecessors"_a, "creates"_a, "touches"_a, "needed_edits"_a,
            "forbidden_edits"_a, "makes_edits"_a, "modes"_a)
       .def("add_storage", &add_storage, "size_bytes"_a, "creator"_a, "is_output"_a, "is_pinned"_a, "users"_a, "edits"_a, "final_edits"_a)
-      .def("search", &search, "budget_bytes"_a, "max_extra_cost"_a.none(), "cheapest"_a, "keeps_given_order"_a,
+      .def("search", &search, "budget_bytes"_a, "max_extra_cost"_a.none(), "goal"_a, "keeps_given_order"_a,
            "max_states"_a, "cancel"_a.none(), "seconds"_a);
 }
 

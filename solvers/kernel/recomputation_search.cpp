@@ -52,7 +52,8 @@ RecomputationSearch::RecomputationSearch(const RecomputationProblem& problem, co
     : problem_(problem), question_(question), control_(control), layout_(problem), outlook_(problem, layout_), ahead_(problem, layout_) {}
 
 bool RecomputationSearch::is_later(const Entry& a, const Entry& b) const {
-  if (question_.goal == RecomputationGoal::kAny && a.first_runs != b.first_runs) return a.first_runs < b.first_runs;
+  if (question_.goal != RecomputationGoal::kCheapest && a.first_runs != b.first_runs) return a.first_runs < b.first_runs;
+  if (question_.goal == RecomputationGoal::kOnDemand) return a.node < b.node;  // deep first: a chain of runs is gone through before others
   if (a.extra_cost != b.extra_cost) return a.extra_cost > b.extra_cost;
   if (a.first_runs != b.first_runs) return a.first_runs < b.first_runs;
   return a.node < b.node;
@@ -100,9 +101,13 @@ void RecomputationSearch::run(RecomputationResult& result) {
     }
     if (result.states >= question_.max_states) return;
     ++result.states;
-    expand(entry.node);
+    if (question_.goal == RecomputationGoal::kOnDemand) {
+      expand_on_demand(entry.node);
+    } else {
+      expand(entry.node);
+    }
   }
-  if (!has_given_up_) result.status = RecomputationStatus::kExhausted;
+  if (!has_given_up_ && question_.goal != RecomputationGoal::kOnDemand) result.status = RecomputationStatus::kExhausted;
 }
 
 void RecomputationSearch::expand(Index node) {
@@ -123,6 +128,58 @@ void RecomputationSearch::expand(Index node) {
     }
   }
   for (Index op : ready) try_op(node, op, Take::kAlways);
+}
+
+void RecomputationSearch::expand_on_demand(Index node) {
+  here_ = nodes_[static_cast<std::size_t>(node)].state;
+  outlook_.look_at(here_);
+  control_.check(static_cast<std::uint32_t>(problem_.ops.size()));
+  demanded_ = demanded_ops();
+  for (Index op : demanded_) {
+    if (is_ready(here_, op)) try_op(node, op, Take::kAlways);
+  }
+}
+
+// The next first run if it is ready; else what has to run again for it, directly or not; in the end, what the caller still lacks.
+std::vector<Index> RecomputationSearch::demanded_ops() const {
+  std::vector<Index> waiting;
+  std::vector<std::uint8_t> is_demanded(problem_.ops.size(), 0);
+  auto demand = [&](Index op) {
+    if (is_demanded[static_cast<std::size_t>(op)] != 0) return;
+    is_demanded[static_cast<std::size_t>(op)] = 1;
+    waiting.push_back(op);
+  };
+  auto demand_storage = [&](Index storage) {
+    const Index creator = problem_.storages[static_cast<std::size_t>(storage)].creator;
+    if (!layout_.is_live(here_, storage) && creator >= 0) demand(creator);
+  };
+  auto demand_edits = [&](const std::vector<Index>& edits) {
+    for (Index edit : edits) {
+      if (layout_.is_made(here_, edit)) continue;
+      for (Index op = 0; op < problem_.op_count(); ++op) {
+        if (std::ranges::find(problem_.ops[static_cast<std::size_t>(op)].makes_edits, edit) != problem_.ops[static_cast<std::size_t>(op)].makes_edits.end()) demand(op);
+      }
+    }
+  };
+  Index next = 0;
+  while (next < problem_.op_count() && layout_.has_run(here_, next)) ++next;
+  if (next < problem_.op_count()) {
+    if (is_ready(here_, next)) return {next};
+    demand(next);
+  } else {
+    for (Index s = 0; s < problem_.storage_count(); ++s) {
+      const RecomputationStorage& storage = problem_.storages[static_cast<std::size_t>(s)];
+      if (storage.is_output) demand_storage(s);
+      demand_edits(storage.final_edits);
+    }
+  }
+  for (std::size_t head = 0; head < waiting.size(); ++head) {
+    const RecomputationOp& data = problem_.ops[static_cast<std::size_t>(waiting[head])];
+    for (Index storage : data.touches) demand_storage(storage);
+    demand_edits(data.needed_edits);
+  }
+  std::erase_if(waiting, [&](Index op) { return op != next && !outlook_.may_run_again(op); });
+  return waiting;
 }
 
 bool RecomputationSearch::is_ready(const Words& state, Index op) const {
@@ -158,9 +215,9 @@ bool RecomputationSearch::try_op(Index node, Index op, Take take) {
   ahead_.look_at(after);
   control_.check(static_cast<std::uint32_t>(problem_.ops.size()));
   for (Index s = 0; s < problem_.storage_count(); ++s) {
-    if (layout_.is_live(after, s) && !ahead_.is_useful(s)) free_storage(after, s);
+    if (layout_.is_live(after, s) && (!ahead_.is_useful(s) || is_out_of_demand(s, op))) free_storage(after, s);
   }
-    // What nobody reads any more is no longer there during the step, except what the op itself touches or creates.
+  // What nobody reads any more is no longer there during the step, except what the op itself touches or creates.
   Bytes base = live_bytes(after) + data.workspace_bytes;
   for (const auto* own : {&data.touches, &data.creates}) {
     for (Index s : *own) {
@@ -186,9 +243,10 @@ bool RecomputationSearch::try_op(Index node, Index op, Take take) {
     for (Index s : idle) sizes.push_back(size_of(s));
     const SmallestCovers ways(std::move(sizes), base - saving(roomier, op) - question_.budget_bytes);
     if (!ways.is_complete()) has_given_up_ = true;
-    for (const auto& freed : ways.covers()) {
+    // The last one offered is the first that a search deep first follows: the one with the largest storages.
+    for (auto freed = ways.covers().rbegin(); freed != ways.covers().rend(); ++freed) {
       Words next = roomier;
-      for (std::size_t i : freed) free_storage(next, idle[i]);
+      for (std::size_t i : *freed) free_storage(next, idle[i]);
       ahead_.look_at(next);
       control_.check(static_cast<std::uint32_t>(problem_.ops.size()));
       for (Index s = 0; s < problem_.storage_count(); ++s) {
@@ -200,6 +258,15 @@ bool RecomputationSearch::try_op(Index node, Index op, Take take) {
     ahead_.look_at(after);
   }
   return true;
+}
+
+// On demand, what no first run waits for is kept only for the runs that lead up to the next one, or if nobody can make it again.
+bool RecomputationSearch::is_out_of_demand(Index storage, Index running) const {
+  if (question_.goal != RecomputationGoal::kOnDemand || ahead_.is_needed(storage) || !ahead_.can_be_created(storage)) return false;
+  return std::ranges::none_of(demanded_, [&](Index op) {
+    const auto& touches = problem_.ops[static_cast<std::size_t>(op)].touches;
+    return op != running && std::ranges::find(touches, storage) != touches.end();
+  });
 }
 
 // Idle storages that can be made again or that nobody has to have, the largest first.

@@ -19,7 +19,9 @@
 
 namespace lowtide {
 
-enum class RecomputationGoal { kCheapest, kAny };
+// kOnDemand looks at few plans only, those that run an op again just when the next first run lacks what it makes: it finds plans of large graphs,
+// and proves nothing when it finds none.
+enum class RecomputationGoal { kCheapest, kAny, kOnDemand };
 enum class RecomputationStatus { kFound, kExhausted, kStateLimit };
 
 struct RecomputationQuestion {
@@ -65,6 +67,9 @@ class RecomputationSearch {
   bool is_later(const Entry& a, const Entry& b) const;
   void offer(const Words& state, std::int64_t extra_cost, Index parent, Index op, Index first_runs);
   void expand(Index node);
+  void expand_on_demand(Index node);
+  std::vector<Index> demanded_ops() const;
+  bool is_out_of_demand(Index storage, Index running) const;
   bool is_ready(const Words& state, Index op) const;
   bool makes_something_new(Index op) const;
   bool try_op(Index node, Index op, Take take);
@@ -89,6 +94,7 @@ class RecomputationSearch {
   std::unordered_map<Words, Index, WordsHash> node_of_;
   std::vector<Entry> queue_;
   Words here_;
+  std::vector<Index> demanded_;  // there, when on demand
   bool has_given_up_ = false;  // somewhere there were too many ways to make room
 };
 

@@ -112,6 +112,11 @@ class Problem:
         seconds: float,
     ) -> tuple[Stop, SearchResult]: ...
 
+class RecomputationGoal(enum.Enum):
+    CHEAPEST = 0
+    ANY = 1
+    ON_DEMAND = 2
+
 class RecomputationStatus(enum.Enum):
     FOUND = 0
     EXHAUSTED = 1
@@ -160,7 +165,7 @@ class RecomputationProblem:
         self,
         budget_bytes: int,
         max_extra_cost: int | None,
-        cheapest: bool,
+        goal: RecomputationGoal,
         keeps_given_order: bool,
         max_states: int,
         cancel: CancelToken | None,

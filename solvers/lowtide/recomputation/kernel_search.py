@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lowtide._kernel import CancelToken, RecomputationProblem, RecomputationStatus, Stop
+from lowtide._kernel import (
+    CancelToken,
+    RecomputationGoal,
+    RecomputationProblem,
+    RecomputationStatus,
+    Stop,
+)
 from lowtide.answers import Limit
 from lowtide.in_place import modes
 from lowtide.recomputation.model import RecomputationModel
@@ -22,41 +28,23 @@ class PlanSearch:
         self._keeps_order = first_runs is not None
         self._problem = _kernel_problem(model, self._order)
 
-    def cheapest(
+    def run(
         self,
+        goal: RecomputationGoal,
         budget_bytes: int,
         max_extra_cost: int | None,
         max_states: int,
         seconds: float,
         cancel: CancelToken | None,
     ) -> Found:
-        """The cheapest plan within the budget, or the proof that there is none."""
-        return self._search(budget_bytes, max_extra_cost, True, max_states, seconds, cancel)
+        """The cheapest plan within the budget, or any, or the proof that there is none.
 
-    def any(
-        self,
-        budget_bytes: int,
-        max_extra_cost: int | None,
-        max_states: int,
-        seconds: float,
-        cancel: CancelToken | None,
-    ) -> Found:
-        """Some plan within the budget, or the proof that there is none."""
-        return self._search(budget_bytes, max_extra_cost, False, max_states, seconds, cancel)
-
-    def _search(
-        self,
-        budget_bytes: int,
-        max_extra_cost: int | None,
-        cheapest: bool,
-        max_states: int,
-        seconds: float,
-        cancel: CancelToken | None,
-    ) -> Found:
+        ON_DEMAND finds plans of large graphs, and proves nothing.
+        """
         stop, result = self._problem.search(
             budget_bytes,
             max_extra_cost,
-            cheapest,
+            goal,
             self._keeps_order,
             max_states,
             cancel,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from lowtide._kernel import CancelToken
+from lowtide._kernel import CancelToken, RecomputationGoal
 from lowtide.answers import Limit
 from lowtide.checked_schedule import checked_schedule
 from lowtide.graph import Graph
@@ -21,6 +20,7 @@ from lowtide.recomputation.question import Point, Question, Recomputation
 from lowtide.schedule import Limits
 from lowtide.wire import WireGraph
 
+ON_DEMAND_STATES = 20_000
 SCHEDULE_SHARE = 3
 """The certified order may take one in so many seconds of the time limit."""
 
@@ -74,9 +74,6 @@ class _Finding:
     lower_bound_bytes: int
     least_extra_cost: int
     front: tuple[Point, ...]
-
-
-_Search = Callable[[int, int | None, int, float, CancelToken | None], Found]
 
 
 class _Work:
@@ -184,10 +181,10 @@ class _ScopeRun:
         self._deadline = deadline
 
     def least_peak(self) -> _Finding:
-        plan = self._work.order_plan
+        plan = self._plan_on_demand()
         decided = True
         while plan.peak_bytes > self._work.bound(self._scope):
-            found = self._ask(self._search.any, plan.peak_bytes - 1)
+            found = self._ask(RecomputationGoal.ANY, plan.peak_bytes - 1)
             if found.runs is not None:
                 plan = replay(self._work.model, found.runs)
             elif found.is_exhausted:
@@ -197,7 +194,7 @@ class _ScopeRun:
                 break
         least_extra_cost = 0
         if plan.extra_cost > 0:
-            found = self._ask(self._search.cheapest, plan.peak_bytes)
+            found = self._ask(RecomputationGoal.CHEAPEST, plan.peak_bytes)
             least_extra_cost = found.least_extra_cost
             if found.runs is not None:
                 cheaper = replay(self._work.model, found.runs)
@@ -206,6 +203,34 @@ class _ScopeRun:
             decided = decided and found.is_least
         return self._finding("OPTIMAL" if decided else "FEASIBLE", plan, least_extra_cost)
 
+    def _plan_on_demand(self) -> Plan:
+        """The lowest plan that runs again only what the next op lacks; cheap to look for."""
+        plan = self._work.order_plan
+        low = self._work.bound(self._scope)
+        target = low
+        while target < plan.peak_bytes:
+            found = self._try_on_demand(target)
+            if found is not None:
+                plan = found
+                target = low
+            else:
+                low = target + 1
+                target = (target + plan.peak_bytes) // 2 + 1
+        return plan
+
+    def _try_on_demand(self, budget_bytes: int) -> Plan | None:
+        work = self._work
+        found = self._search.run(
+            RecomputationGoal.ON_DEMAND,
+            budget_bytes,
+            work.question.max_extra_cost,
+            ON_DEMAND_STATES,
+            self._deadline - time.perf_counter(),
+            work.cancel,
+        )
+        work.states += found.states
+        return None if found.runs is None else replay(work.model, found.runs)
+
     def least_cost(self) -> _Finding:
         budget = self._work.question.budget_bytes
         assert budget is not None  # Question requires it
@@ -213,7 +238,7 @@ class _ScopeRun:
             return self._finding("OPTIMAL", self._work.order_plan, 0)
         if self._work.bound(self._scope) > budget:
             return self._finding("INFEASIBLE", None, 0)
-        found = self._ask(self._search.cheapest, budget)
+        found = self._ask(RecomputationGoal.CHEAPEST, budget)
         if found.is_exhausted:
             self._work.raise_bound(self._scope, budget + 1)
             return self._finding("INFEASIBLE", None, 0)
@@ -221,10 +246,9 @@ class _ScopeRun:
             plan = replay(self._work.model, found.runs)
             status: PlanStatus = "OPTIMAL" if found.is_least else "FEASIBLE"
             return self._finding(status, plan, found.least_extra_cost)
-        rescue = self._ask(self._search.any, budget)
-        if rescue.runs is not None:
-            plan = replay(self._work.model, rescue.runs)
-            return self._finding("FEASIBLE", plan, found.least_extra_cost)
+        rescue = self._try_on_demand(budget)
+        if rescue is not None:
+            return self._finding("FEASIBLE", rescue, found.least_extra_cost)
         return self._finding("UNKNOWN", None, found.least_extra_cost)
 
     def whole_front(self) -> _Finding:
@@ -232,7 +256,7 @@ class _ScopeRun:
         least_extra_cost = 0
         decided = True
         while points[-1].plan.peak_bytes > self._work.bound(self._scope):
-            found = self._ask(self._search.cheapest, points[-1].plan.peak_bytes - 1)
+            found = self._ask(RecomputationGoal.CHEAPEST, points[-1].plan.peak_bytes - 1)
             if found.runs is None:
                 decided = found.is_exhausted
                 if decided:
@@ -252,8 +276,19 @@ class _ScopeRun:
                 break
         if decided:
             points[-1] = replace(points[-1], status="OPTIMAL")
-        status: PlanStatus = "OPTIMAL" if decided else "FEASIBLE"
-        return self._finding(status, points[-1].plan, least_extra_cost, tuple(points))
+            return self._finding("OPTIMAL", points[-1].plan, least_extra_cost, tuple(points))
+        self._go_down_on_demand(points)
+        return self._finding("FEASIBLE", points[-1].plan, 0, tuple(points))
+
+    def _go_down_on_demand(self, points: list[Point]) -> None:
+        """Adds what cheap plans there are below the last point, until none is found."""
+        while points[-1].plan.peak_bytes > self._work.bound(self._scope):
+            plan = self._try_on_demand(points[-1].plan.peak_bytes - 1)
+            if plan is None:
+                return
+            while points and points[-1].plan.extra_cost >= plan.extra_cost:
+                points.pop()
+            points.append(Point(plan, "FEASIBLE", self._scope))
 
     def _finding(
         self,
@@ -271,9 +306,10 @@ class _ScopeRun:
             front=front,
         )
 
-    def _ask(self, how: _Search, budget_bytes: int) -> Found:
+    def _ask(self, goal: RecomputationGoal, budget_bytes: int) -> Found:
         question = self._work.question
-        found = how(
+        found = self._search.run(
+            goal,
             budget_bytes,
             question.max_extra_cost,
             question.max_states,
