@@ -238,6 +238,7 @@ class _ScopeRun:
             return self._finding("OPTIMAL", self._work.order_plan, 0)
         if self._work.bound(self._scope) > budget:
             return self._finding("INFEASIBLE", None, 0)
+        candidate = self._try_on_demand(budget)
         found = self._ask(RecomputationGoal.CHEAPEST, budget)
         if found.is_exhausted:
             self._work.raise_bound(self._scope, budget + 1)
@@ -246,13 +247,13 @@ class _ScopeRun:
             plan = replay(self._work.model, found.runs)
             status: PlanStatus = "OPTIMAL" if found.is_least else "FEASIBLE"
             return self._finding(status, plan, found.least_extra_cost)
-        rescue = self._try_on_demand(budget)
-        if rescue is not None:
-            return self._finding("FEASIBLE", rescue, found.least_extra_cost)
+        if candidate is not None:
+            return self._finding("FEASIBLE", candidate, found.least_extra_cost)
         return self._finding("UNKNOWN", None, found.least_extra_cost)
 
     def whole_front(self) -> _Finding:
         points = [Point(self._work.order_plan, "FEASIBLE", self._scope)]
+        candidates = self._plans_on_demand()
         least_extra_cost = 0
         decided = True
         while points[-1].plan.peak_bytes > self._work.bound(self._scope):
@@ -277,18 +278,24 @@ class _ScopeRun:
         if decided:
             points[-1] = replace(points[-1], status="OPTIMAL")
             return self._finding("OPTIMAL", points[-1].plan, least_extra_cost, tuple(points))
-        self._go_down_on_demand(points)
+        for plan in candidates:
+            if plan.peak_bytes < points[-1].plan.peak_bytes:
+                points.append(Point(plan, "FEASIBLE", self._scope))
         return self._finding("FEASIBLE", points[-1].plan, 0, tuple(points))
 
-    def _go_down_on_demand(self, points: list[Point]) -> None:
-        """Adds what cheap plans there are below the last point, until none is found."""
-        while points[-1].plan.peak_bytes > self._work.bound(self._scope):
-            plan = self._try_on_demand(points[-1].plan.peak_bytes - 1)
+    def _plans_on_demand(self) -> list[Plan]:
+        """Trade-offs that are cheap to look for, from the highest peak to the lowest, each dearer
+        than the one before.
+        """
+        plans = [self._work.order_plan]
+        while plans[-1].peak_bytes > self._work.bound(self._scope):
+            plan = self._try_on_demand(plans[-1].peak_bytes - 1)
             if plan is None:
-                return
-            while points and points[-1].plan.extra_cost >= plan.extra_cost:
-                points.pop()
-            points.append(Point(plan, "FEASIBLE", self._scope))
+                break
+            while plans and plans[-1].extra_cost >= plan.extra_cost:
+                plans.pop()
+            plans.append(plan)
+        return plans
 
     def _finding(
         self,
