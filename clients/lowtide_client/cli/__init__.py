@@ -10,6 +10,7 @@ import click
 from lowtide_client.cli.evaluate_command import evaluate_command
 from lowtide_client.cli.exit_codes import BROKEN_PIPE, DONE, FAILED, INTERRUPTED
 from lowtide_client.cli.failures import CommandError
+from lowtide_client.cli.recompute_command import recompute_command
 from lowtide_client.cli.schedule_command import schedule_command
 from lowtide_client.cli.serve_command import serve_command
 from lowtide_client.cli.streams import complain, explain_usage, give_up, prepare_streams
@@ -22,7 +23,13 @@ def commands() -> None:
     """Operator orders with the provably lowest peak activation memory, each with a certificate."""
 
 
-for _command in (schedule_command, evaluate_command, verify_command, serve_command):
+for _command in (
+    schedule_command,
+    recompute_command,
+    evaluate_command,
+    verify_command,
+    serve_command,
+):
     commands.add_command(_command)
 
 
