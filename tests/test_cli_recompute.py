@@ -77,7 +77,7 @@ def test_caps_and_limits_of_cost(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_a_real_graph_that_recomputation_cannot_help(capsys: pytest.CaptureFixture[str]) -> None:
-    answer = answer_of(capsys, SWIFTNET, "--time-limit", "20")
+    answer = answer_of(capsys, SWIFTNET, "--time-limit", "1")
     assert answer.peak_bytes is not None
     assert answer.lower_bound_bytes <= answer.peak_bytes <= answer.order_peak_bytes
 
