@@ -12,6 +12,7 @@ from lowtide_client.cli.exit_codes import BROKEN_PIPE, DONE, FAILED, INTERRUPTED
 from lowtide_client.cli.failures import CommandError
 from lowtide_client.cli.recompute_command import recompute_command
 from lowtide_client.cli.schedule_command import schedule_command
+from lowtide_client.cli.selftest_command import selftest_command
 from lowtide_client.cli.serve_command import serve_command
 from lowtide_client.cli.streams import complain, explain_usage, give_up, prepare_streams
 from lowtide_client.cli.verify_command import verify_command
@@ -28,6 +29,7 @@ for _command in (
     recompute_command,
     evaluate_command,
     verify_command,
+    selftest_command,
     serve_command,
 ):
     commands.add_command(_command)
