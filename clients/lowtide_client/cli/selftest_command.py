@@ -29,7 +29,7 @@ def selftest_command() -> None:
 def knapsack_command(instances: int, seed: int, max_items: int) -> int:
     """Random knapsack covers as recomputation questions; a textbook programme knows the answers.
 
-    Exits with 1 when any search disagrees or gives up.
+    Exits with 4 when any search disagrees or gives up.
     """
     started = time.perf_counter()
 
