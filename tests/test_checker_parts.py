@@ -29,7 +29,13 @@ FOREVER = Deadline(float("inf"))
 
 
 def test_the_checker_imports_nothing_of_the_solver() -> None:
-    allowed = {"lowtide.answers", "lowtide.canonical", "lowtide.certificate", "lowtide.wire"}
+    allowed = {
+        "lowtide.answers",
+        "lowtide.canonical",
+        "lowtide.certificate",
+        "lowtide.recomputation.certificate",
+        "lowtide.wire",
+    }
     folder = Path(lowtide.checker.__file__).parent
     imported: set[str] = set()
     for path in folder.glob("*.py"):
@@ -46,6 +52,9 @@ def test_the_checker_imports_nothing_of_the_solver() -> None:
         "collections",
         "collections.abc",
         "dataclasses",
+        "heapq",
+        "itertools",
+        "pydantic",
         "time",
         "typing",
     }

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from lowtide.answers import VerifyAnswer
-from lowtide.canonical import CanonicalForm, CanonicalInput, canonical_form
 from lowtide.certificate import Certificate
 from lowtide.checker.derive import derive_model
+from lowtide.checker.identity import check_hash, form_of
 from lowtide.checker.model import Model
 from lowtide.checker.order import peak_of
 from lowtide.checker.positions import Positions
@@ -27,8 +27,8 @@ def check(
     try:
         deadline = Deadline(time_limit_seconds)
         model = derive_model(wire)
-        form = canonical_form(_canonical_input(model))
-        _check_hash(form, certificate)
+        form = form_of(model)
+        check_hash(form, certificate.graph_hash)
         _check_claims(certificate)
         positions = Positions(form.op_at, form.storage_at)
         step_text = _check_order(model, positions, certificate)
@@ -55,31 +55,6 @@ def check(
         peak_bytes=certificate.peak_bytes,
         lower_bound_bytes=bound,
     )
-
-
-def _canonical_input(model: Model) -> CanonicalInput:
-    return CanonicalInput(
-        storage_bytes=model.size_bytes,
-        storage_flags=[
-            output + 2 * pinned
-            for output, pinned in zip(model.is_output, model.is_pinned, strict=True)
-        ],
-        storage_creator=model.creator,
-        storage_users=model.users,
-        op_predecessors=model.predecessors,
-        op_workspace_bytes=model.workspace_bytes,
-        # Every pair that can ever apply is in some mode.
-        op_in_place=[
-            sorted({(pair.output, pair.input) for mode in modes for pair in mode})
-            for modes in model.modes
-        ],
-    )
-
-
-def _check_hash(form: CanonicalForm, certificate: Certificate) -> None:
-    if certificate.graph_hash != form.graph_hash:
-        claimed, actual = shown(certificate.graph_hash), shown(form.graph_hash)
-        raise Refusal("hash-mismatch", f"the certificate is for graph {claimed}, this is {actual}")
 
 
 def _check_claims(certificate: Certificate) -> None:
