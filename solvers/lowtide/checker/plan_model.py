@@ -82,6 +82,9 @@ def _check_cap(op: WireOp, cap: int) -> None:
     if op.mutates and cap != 1:
         text = f"op {name} overwrites {shown(op.mutates[0])}, so its cap is 1; it has {claimed}"
         raise Refusal("cap-of-overwriting-op", text)
+    if not op.outputs and cap != 1:
+        text = f"op {name} makes nothing: it runs for an effect elsewhere, once; it has {claimed}"
+        raise Refusal("cap-of-op-without-outputs", text)
     if op.max_runs is not None and (cap == NO_CAP or cap > op.max_runs):
         text = f"op {name} may run {op.max_runs} times by the graph; it has {claimed}"
         raise Refusal("cap-above-max-runs", text)
