@@ -405,7 +405,7 @@ AGAIN_CAPS = AGAIN.caps(2, over=1, join=1)
 
 
 def test_values_are_made_again_after_an_overwrite_and_in_place() -> None:
-    claim = {
+    claim: dict[str, Any] = {
         "caps": AGAIN_CAPS,
         "status": "OPTIMAL",
         "runs": "make copy over make copy join",
@@ -453,8 +453,17 @@ def test_in_place_saves_only_where_the_instance_dies() -> None:
     # over: 3 + 4 + 4 + 2; made again, the first s dies there and saves 4, so join has the peak.
     assert case.replay("make over join", 13, 0) is None
     assert case.replay("make over make join", 12, 1) is None
-    claim = {"status": "OPTIMAL", "runs": "make over make join", "peak_bytes": 12, "extra_cost": 1}
-    bounds = {"lower_bound_bytes": 12, "least_extra_cost": 1, "cost_witness": EXHAUSTED}
+    claim: dict[str, Any] = {
+        "status": "OPTIMAL",
+        "runs": "make over make join",
+        "peak_bytes": 12,
+        "extra_cost": 1,
+    }
+    bounds: dict[str, Any] = {
+        "lower_bound_bytes": 12,
+        "least_extra_cost": 1,
+        "cost_witness": EXHAUSTED,
+    }
     verdict = case.check(**claim, **bounds, bound_witness=case.companions("join"))
     assert verdict.accepted
     # s may die at its first overwriter, unless nobody can make it again.
